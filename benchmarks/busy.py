@@ -1,9 +1,9 @@
-"""How much slower work is beside busy processes: `python benchmarks/busy.py` prints a table.
+"""Slowdown of a training and an evaluation beside busy processes: `python benchmarks/busy.py` prints a table.
 
-A training and an evaluation run alone, then beside busy loops, in turn: a machine that others use is slower at times,
-and pairs see the same times. Work of w processes beside b busy loops has w / (w + b) of the cores, and of those that
-it could use alone at most w; beside them it should take at most 1.5 times as much longer as that share is smaller.
-Told are seconds on the wall, by which a share is measured, and processor seconds, which grow where threads spin.
+Each job runs alone and then beside busy loops, in alternation, because the load of a shared machine varies over time. A
+job of w processes beside b busy loops gets w / (w + b) of the cores, and at most w cores when it runs alone. Beside
+busy loops, the slowdown should be at most 1.5 times the one that follows from the smaller share. The table has
+wall-clock seconds, which measure the share, and CPU seconds, which grow where threads spin.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ RUN = "state-centric/wl-xgboost-delta/state-centric/{domain}/seed13"
 
 
 def expected(workers: int, loops: int, cores: int) -> float:
-    """How many times longer work takes beside busy loops that get the same share of the cores each."""
+    """Expected slowdown beside busy loops if every process gets the same share of the cores."""
     alone = min(workers, cores)
     return alone / min(workers, cores * workers / (workers + loops))
 
 
 def measured(command: Sequence[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds on the wall and of processors that a command takes, its processes included."""
+    """Wall-clock and CPU seconds of a command, its child processes included."""
     started, before = time.perf_counter(), os.times()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
@@ -43,7 +43,7 @@ def measured(command: Sequence[str], environment: dict[str, str]) -> tuple[float
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many processes that compute without a pause."""
+    """Run `loops` processes that compute without a pause."""
     running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(loops)]
     for each in running:
         each.start()
@@ -78,7 +78,7 @@ def main() -> None:
         train += ["--variant", "wl-xgboost-delta", "--again"]
         evaluate = [*sgp, "evaluate", f"{home}/{RUN.format(domain=arguments.domain)}", "--suite", "state-centric"]
         evaluate += ["--jobs", str(arguments.jobs)]
-        measured(train, environment)  # kernels are compiled, files are read
+        measured(train, environment)  # warm-up: compile kernels, read files
         measured(evaluate, environment)
         for name, command, workers in (("train", train, 1), ("evaluate", evaluate, arguments.jobs)):
             alone, beside = [], []

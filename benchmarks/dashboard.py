@@ -1,10 +1,10 @@
-"""What the dashboard costs its user, beside the goals: `python benchmarks/dashboard.py --csv dashboard.csv`.
+"""Latency and CPU time of the dashboard, with goals: `python benchmarks/dashboard.py --csv dashboard.csv`.
 
-Headless Chromium on this machine. Client steps are taken in the recorded rollout of at least 100 steps in Blocksworld:
-processor time of the main thread a step, frames a second while it plays at 8 steps a second and more, and key presses
-that are held faster than frames come. Server interactions are choices that make the page run again, from the press to
-what it changes. A cold start is the time from starting the server to the first drawing. For the first frame of page
-What if a model is trained first.
+Measured in headless Chromium on this machine. Client steps are those of a recorded Blocksworld rollout of at least 100
+steps: CPU time of the main thread per step, frames per second at 8 steps per second and faster, and key presses that
+repeat faster than frames. Server interactions are choices that make the page run again, timed from the key press to the
+visible change. A cold start is the time from the start of the server to the first drawing. A model is trained first,
+for the first frame of page What if.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.viewer.dashboard import command
 
-STEPS, STARTS = 100, 6  # of a rollout that are taken, and from which a branch begins
+STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the table: what was measured, the value, its unit, the goal in words, and whether it was reached."""
+    """A row of the table: measured quantity, value, unit, goal in words, and whether the goal was reached."""
 
     what: str
     value: float
@@ -52,14 +52,14 @@ class Line:
 
 
 def longest_rollout() -> sgp.Recorded:
-    """The first recorded Blocksworld rollout of at least 100 steps."""
+    """Return the first recorded Blocksworld rollout of at least 100 steps."""
     found = sgp.recorded_rollouts().rollouts
     return next(each for each in found if each.about.domain == "blocksworld" and len(each.steps) >= STEPS)
 
 
 def client(page: Page, folder: Path) -> Iterator[Line]:
-    """What a step costs in the browser alone."""
-    write_text(folder / "page.html", sgp.html_page(sgp.playback(longest_rollout())))
+    """Measure a step in the browser alone."""
+    write_text(folder / "page.html", sgp.viewer.html_page(sgp.playback(longest_rollout())))
     page.goto(f"file://{folder}/page.html")
     page.wait_for_selector(".sgp[data-step]")
     cost = milliseconds(page, STEPS)["TaskDuration"]
@@ -92,9 +92,9 @@ def client(page: Page, folder: Path) -> Iterator[Line]:
 
 
 def timed(page: Page, act: Callable[[], object], seen: Callable[[], object]) -> float:
-    """Milliseconds from the press that an act makes, as the page hears it, until something is seen.
+    """Milliseconds from the key press of `act`, as the page receives it, until an element is visible.
 
-    Playwright looks first whether the page keeps still: a tenth of a second that no user waits.
+    Excludes Playwright's check that the page is stable, which takes a tenth of a second.
     """
     page.evaluate(
         """() => {
@@ -111,13 +111,13 @@ def timed(page: Page, act: Callable[[], object], seen: Callable[[], object]) -> 
 
 
 def interactions(page: Page, address: str) -> Iterator[Line]:
-    """What the server answers, each page once warm."""
+    """Measure the server's answers, each page once warm."""
     times: list[float] = []
     page.goto(address)
     page.wait_for_selector(".sgp[data-step]")
     header = page.locator(".sgp header span").first
     for domain in ("gripper", "visitall", "logistics", "blocksworld") * 4:
-        page.wait_for_selector("[data-test-script-state=notRunning]")  # the player before is gone then
+        page.wait_for_selector("[data-test-script-state=notRunning]")  # wait until the previous player is gone
         choose = partial(page.get_by_label("Domain").select_option, domain)
         times.append(timed(page, choose, header.filter(has_text=f"{domain},").wait_for))
     yield from spread("another rollout", times[4:])
@@ -136,14 +136,14 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.locator(".failures.list").wait_for()
     times = []
     for view, words in (("measured attempts", "outcome alone"), ("recorded rollouts", "where it went wrong")) * 6:
-        page.wait_for_selector("[data-test-script-state=notRunning]")  # the words of the view before last are gone then
+        page.wait_for_selector("[data-test-script-state=notRunning]")  # wait until the text of the earlier view is gone
         button = page.get_by_role("radio", name=view)
         times.append(timed(page, button.click, page.get_by_text(words).first.wait_for))
     yield from spread("failures, recorded or measured", times[2:])
 
 
 def first_frames(page: Page, address: str) -> Iterator[Line]:
-    """From the key that takes another candidate to the first picture of what follows, once the model is loaded."""
+    """Time from the key that selects another candidate to the first picture after it, with the model loaded."""
     model = sgp.subject_of(sgp.train("contrastive-jumps", "blocksworld", "state-centric")).model
     seen = (each for each in sgp.recorded_rollouts().rollouts if each.about.domain == "blocksworld")
     problem = next(each.head["name"] for each in seen if each.about.model == model and len(each.steps) > STARTS)
@@ -151,7 +151,7 @@ def first_frames(page: Page, address: str) -> Iterator[Line]:
     times: list[float] = []
     for step in range(1, STARTS + 1):
         page.goto(f"{address}/what_if?{urllib.parse.urlencode({**asked, 'step': step})}")
-        page.wait_for_selector(".tree g[role=button]")
+        page.wait_for_selector(".tree button")
         page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
         page.wait_for_timeout(1500)  # the worker loads the model meanwhile
         rank = page.locator("tr.chosen td").first.inner_text()
@@ -165,14 +165,14 @@ def first_frames(page: Page, address: str) -> Iterator[Line]:
 
 
 def spread(what: str, times: list[float]) -> Iterator[Line]:
-    """Median and 95th percentile of times."""
+    """Return the median and 95th percentile of times."""
     p50, p95 = statistics.median(times), statistics.quantiles(times, n=20, method="inclusive")[-1]
     yield Line(f"{what}, p50 of {len(times)}", p50, "ms", "at most 250", p50 <= 250)
     yield Line(f"{what}, p95", p95, "ms", "at most 500", p95 <= 500)
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a free port."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port: int = free.getsockname()[1]
@@ -180,7 +180,7 @@ def free_port() -> int:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_csv(parser)
     options = parser.parse_args()

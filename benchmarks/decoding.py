@@ -1,10 +1,10 @@
-"""Decoding speed: the package against a naive decoder, in one process, on the same models and problems.
+"""Decoding speed of the package against a naive decoder, in one process, on the same models and problems.
 
     python benchmarks/decoding.py --csv decoding.csv
 
-Both decode every test problem of the bundled suite with the same trained WL-XGBoost delta models, one thread each; the
-plans must be the same. Processor time counts. Model loading is not timed, PDDL parsing is. Training, where a run is
-missing, comes first.
+Both decoders solve every test problem of the bundled suite with the same trained WL-XGBoost delta models, one thread
+each, and must find the same plans. Times are CPU time: PDDL parsing is included, model loading is not. Missing runs are
+trained first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Measurement:
 
 
 class _Counting:
-    """Counts what a policy is asked."""
+    """Policy wrapper that counts decisions and scored successors."""
 
     def __init__(self, policy, count: Measurement):
         self._policy, self._count = policy, count
@@ -75,12 +75,12 @@ def measure_naive(planner: NaivePlanner, problems: list[Problem], title: str) ->
 
 
 def peak_memory() -> int:
-    """Bytes of physical memory that this process held at most."""
+    """Peak resident memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def scores_of(domain: str, ours: Measurement, naive: Measurement) -> Iterator[Score]:
-    """Processor seconds of both decoders, and milliseconds a scored successor."""
+    """CPU seconds of both decoders, and milliseconds per scored successor."""
     for name, found in (("sgp", ours), ("naive", naive)):
         figures = {"seconds": found.seconds, "ms_a_successor": 1000 * found.seconds / max(found.scored, 1)}
         for metric, value in figures.items():

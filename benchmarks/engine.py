@@ -1,11 +1,11 @@
-"""The engine on the test problems of unified-planning: `python benchmarks/engine.py --csv data/measured/engine.csv`.
+"""The engine on unified-planning's test problems: `python benchmarks/engine.py --csv data/measured/engine.csv`.
 
-Every problem of `unified_planning.test.examples` is asked about: is its kind promised, is it read? Those of a promised
-kind are planned for by few-shot learning: contrastive jumps learn from up to five variants of the problem that begin
-elsewhere, in states that random walks reach from its initial state, that are no goal and have a plan. Where walks find
-fewer than two of them, the planner learns from the problem itself, and the table says so: that it is solved then shows
-that problem and plan go back and forth, and nothing about generalization. VAL judges plans within the engine,
-the validator of the library here. One random seed, default settings.
+For every problem of `unified_planning.test.examples`, the table reports whether the engine supports its kind and
+whether the package reads it. Problems of a supported kind are solved by few-shot learning: contrastive jumps learn from
+up to five variants of the problem, with initial states that random walks reach from the problem's own, that are not
+goals and have a plan. If fewer than two variants are found, the planner learns from the problem itself, and the table
+marks this: a solution then shows that problem and plan convert correctly and nothing about generalization. Plans are
+judged by VAL within the engine and by unified-planning's validator here. One random seed, default settings.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ VARIANTS, WALKS, LONGEST_WALK = 5, 60, 12
 
 @dataclass(frozen=True)
 class Line:
-    """What became of a problem; the fields after `learned_from` are empty where its kind is not promised."""
+    """Result for one problem; the fields after `learned_from` are empty if its kind is not supported."""
 
     problem: str
     promised: bool
     read: bool
-    learned_from: str = ""  # how many variants, or itself
+    learned_from: str = ""  # number of variants, or the problem itself
     status: str = ""
     actions: int | None = None
     valid: bool | None = None  # by the validator of unified-planning
     seconds: float | None = None  # of planning, without training
-    why: str = ""  # it was not learned from, or not solved
+    why: str = ""  # reason for no training or no plan
     note: str = ""
 
 
 def is_read(problem: Problem) -> bool:
-    """Whether the package reads what the library writes."""
-    if type(problem) is not Problem:  # hierarchies and schedules are no actions in PDDL
+    """Return whether the package reads the problem."""
+    if type(problem) is not Problem:  # hierarchical and scheduling problems cannot be written as PDDL actions
         return False
     try:
         writer = PDDLWriter(problem)
@@ -70,7 +70,7 @@ def is_read(problem: Problem) -> bool:
 
 
 def variants(problem: Problem, rng: random.Random) -> list[Problem]:
-    """The problem from other initial states that have a plan."""
+    """Variants of the problem with other initial states that have a plan."""
     simulator = UPSequentialSimulator(problem)
     first = simulator.get_initial_state()
     names = list(problem.initial_values)
@@ -98,7 +98,7 @@ def variants(problem: Problem, rng: random.Random) -> list[Problem]:
 
 
 def has_plan(problem: Problem) -> bool:
-    """Whether the expert finds a plan."""
+    """Return whether the expert finds a plan."""
     writer = PDDLWriter(problem)
     try:
         return sgp.plan_of(sgp.Problem(problem.name, writer.get_domain(), writer.get_problem())).plan is not None
@@ -107,7 +107,7 @@ def has_plan(problem: Problem) -> bool:
 
 
 def lines() -> Iterator[Line]:
-    """Every problem of the library's tests."""
+    """Return a row for every test problem of the library."""
     note = (
         f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version('sgp')}"
     )
@@ -118,7 +118,7 @@ def lines() -> Iterator[Line]:
 
 
 def planned(line: Line, problem: Problem) -> Line:
-    """A line with what planning gave."""
+    """Return a row with the result of planning."""
     others = variants(problem, random.Random(13))
     few = others if len(others) > 1 else [problem]
     learned_from = "itself" if few == [problem] else f"{len(few)} variants"
@@ -145,7 +145,7 @@ def planned(line: Line, problem: Problem) -> Line:
 
 
 def main() -> None:
-    """Prints the table, and writes it where `--csv` says."""
+    """Print the table, and write it to `--csv`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", type=Path, help="write the table here")
     chosen = parser.parse_args()

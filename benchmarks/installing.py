@@ -1,6 +1,6 @@
-"""How large the package is once installed, with which extras, and what installing takes.
+"""Installed size of the package by extras, and the CPU time of installing it.
 
-Each time into a new environment without pip, from this checkout; what pip keeps of earlier downloads counts for it.
+Each installation uses a new environment without pip, from this checkout; pip's download cache is used.
 
     python benchmarks/installing.py --csv data/measured/installing.csv
 """
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def installed(extra: str) -> Iterator[Score]:
-    """Megabytes of files, and processor seconds of pip."""
+    """Return megabytes of installed files and CPU seconds of pip."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         started = _seconds()

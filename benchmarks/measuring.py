@@ -1,4 +1,4 @@
-"""What the programs here share: processor time, and scores with when and where they were measured."""
+"""CPU time, and scores with the date and machine of their measurement, for the benchmarks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from sgp.evaluation.scores import Score, write_scores
+from sgp.evaluation.scores import Score, to_frame, write_scores
 
 Result = TypeVar("Result")
 
 
 def add_csv(parser: argparse.ArgumentParser) -> None:
-    """Lets a program write what it measured."""
+    """Add the option `--csv`, the file of the measured scores."""
     parser.add_argument("--csv", type=Path, help="write the figures here, as those under data/measured")
 
 
 def note(*libraries: str) -> str:
-    """Date, cores, load, versions and command but for where the figures go.
+    """Return the date, number of cores, load, versions and command of a measurement.
 
-    The load is the mean number of running processes in the last minute: well above 1, seconds on the wall tell little.
+    The command omits the output file. The load is the mean number of running processes in the last minute; well above
+    1, wall-clock times are unreliable.
     """
     versions = ", ".join(f"{name} {version(name)}" for name in ("sgp", *libraries))
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
@@ -37,19 +38,19 @@ def note(*libraries: str) -> str:
 
 
 def write(path: Path | None, scores: Iterable[Score]) -> None:
-    """Writes the figures where a file was asked for."""
+    """Write the scores if a file was given."""
     if path is not None:
-        write_scores(path, scores)
+        write_scores(path, to_frame(scores))
 
 
 def timed(act: Callable[[], Result]) -> tuple[Result, float]:
-    """What an act gives, and the seconds that this process computed for it; what else runs does not count."""
+    """Return the result of `act` and the CPU seconds of this process for it."""
     started = time.process_time()
     return act(), time.process_time() - started
 
 
 def timed_processes(act: Callable[[], Result]) -> tuple[Result, float]:
-    """What an act gives, and the seconds that the processes computed which it started and which ended in it."""
+    """Return the result of `act` and the CPU seconds of the child processes that started and ended in it."""
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

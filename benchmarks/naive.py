@@ -1,9 +1,9 @@
-"""The state-centric decoder on naive primitives: the baseline that `decoding.py` measures against.
+"""The state-centric decoder on naive primitives: the baseline of `decoding.py`.
 
-The same algorithm as `sgp.planning.planner` with a nearest-embedding policy (beam, one visited set, candidates of
-equal embedding collapsed, ties in the order of the PDDL), written out plainly on the primitives that the paper's
-appendix G.3 describes: pyperplan's successors (static facts kept), one wlplan object graph a state, one single-row
-prediction a call through XGBoost's scikit-learn wrapper.
+The same algorithm as `sgp.planning.planner` with a nearest-embedding policy (beam, one visited set, candidates of equal
+embedding collapsed, ties in the order of the PDDL), on the primitives described in the paper's appendix G.3:
+pyperplan's successors (with static facts), one wlplan object graph per state, and one single-row prediction per call of
+XGBoost's scikit-learn wrapper.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pyperplan.pddl.parser import Parser
 from wlplan.feature_generator import load_feature_generator
 from wlplan.planning import Atom, Predicate, State, parse_problem
 
+from sgp.planning.native import native_output_silenced
 from sgp.planning.pddl import Action, Problem, read_domain, read_problem
 from sgp.planning.planner import horizon
 from sgp.planning.rollout import TIE_ABSOLUTE, TIE_RELATIVE
-from sgp.planning.silence import native_output_silenced
 
 
 class NaivePlanner:
-    """Decodes with the files of a trained run, delta mode, one problem and one state at a time."""
+    """Decoder with the files of a trained run in delta mode, one problem and one state at a time."""
 
     def __init__(self, encoder: Path, model: Path, rounds: int, beam: int):
         with native_output_silenced():
@@ -38,7 +38,7 @@ class NaivePlanner:
         self.decisions = self.scored = 0
 
     def solve(self, problem: Problem) -> tuple[Action, ...] | None:
-        """The plan, or None."""
+        """Return the plan, or None."""
         search = _Problem(problem)
         self.features.set_problem(search.wl_problem)
         goal = self._embed(search, search.goal)
@@ -91,7 +91,7 @@ class NaivePlanner:
 
 
 class _Problem:
-    """One problem, grounded by pyperplan, its operators in the order of the PDDL."""
+    """A problem grounded by pyperplan, with its operators in the order of the PDDL."""
 
     def __init__(self, problem: Problem):
         domain, text = read_domain(problem.domain_pddl), read_problem(problem.problem_pddl)

@@ -1,9 +1,9 @@
-"""Length of kept plans against the best known: the optimal plan where A* found one, else the best of LAMA in 60 s.
+"""Plan length against the best known: optimal where A* found a plan, else the best of LAMA in 60 s.
 
     python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
 
-Our lengths are those of the committed attempts. LAMA's plans stand in data/baselines/<suite>/lama, a line for each
-problem that A* with LM-cut did not solve; those that are missing are made, one at a time, a minute each.
+Plan lengths of the methods are read from the committed attempts. LAMA's plans are in data/baselines/<suite>/lama, one
+line for each problem that A* with LM-cut did not solve; missing ones are computed one at a time, a minute each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
-from sgp.datasets.experts import experts_file, kept_plans, plan_of, write_plans
+from sgp.datasets.experts import experts_file, plan_of, saved_plans, write_plans
 from sgp.datasets.store import data_folder
 from sgp.datasets.suite import Suite
 from sgp.evaluation.attempts import read_attempts
@@ -28,8 +28,8 @@ LAMA = Stage("lama", 60.0, alias="lama")
 
 
 def best_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
-    """The best known length of each problem of a split, by the problem's name."""
-    expert, kept = kept_plans(suite, domain, split), kept_plans(suite, domain, split, "lama")
+    """Return the best known length of each problem of a split, by the problem's name."""
+    expert, kept = saved_plans(suite, domain, split), saved_plans(suite, domain, split, "lama")
     optimal = {sha: plan for sha, plan in expert.items() if plan.configuration.startswith(OPTIMAL.name) and plan.plan}
     hard = [problem for problem in suite.problems(domain, split) if problem.sha256 not in optimal]
     for problem in track([each for each in hard if each.sha256 not in kept], f"lama on {domain} {split}"):
@@ -59,12 +59,11 @@ def main() -> None:
     for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
         best = best_lengths(suite, domain, arguments.split)
         plans: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for row in attempts:
+        for row in attempts.itertuples():
             place = row.domain, row.split
-            if row.method in arguments.methods.split(",") and place == (domain, arguments.split) and row.solved:
-                assert row.length is not None
-                if row.problem in best:
-                    plans.setdefault((row.method, row.variant), []).append((row.length, best[row.problem]))
+            chosen = row.method in arguments.methods.split(",") and place == (domain, arguments.split)
+            if chosen and row.solved and row.problem in best:
+                plans.setdefault((row.method, row.variant), []).append((row.length, best[row.problem]))
         for (method, variant), lengths in plans.items():
             ratios = [ours / known for ours, known in lengths]
             means = (f"{fmean(column):.1f}" for column in zip(*lengths, strict=True))

@@ -1,8 +1,8 @@
-"""How long a method trains and plans: `python benchmarks/planning.py --csv planning.csv` prints a table.
+"""Training and planning time of a method: `python benchmarks/planning.py --csv planning.csv` prints a table.
 
-Processor time of this process counts. Training is timed twice and the second time is reported, data loading included
-and compilation excluded. Planning is timed problem by problem, reading the PDDL and instantiation included.
-Suite `harder` gives the large problems, of each row the first ones; `--large` takes 40x40 cells and 100 blocks too.
+Times are CPU time of this process. Training is timed twice and the second time is reported, which includes data loading
+and excludes compilation. Planning is timed by problem, PDDL parsing and instantiation included. Suite `harder` provides
+the large problems, of which the first of each row are taken; `--large` adds 40x40 cells and 100 blocks.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ LARGE = {"blocksworld": ("100-blocks",), "visitall": ("40x40",)}
 
 
 def trained(method: str, domain: str, suite: str) -> tuple[Planner, float]:
-    """A planner, and the seconds that it takes to train it again."""
+    """Return a planner and the seconds of a second training."""
     sgp.train(method, domain, suite, again=True)
     run, seconds = timed(lambda: sgp.train(method, domain, suite, again=True))
     return sgp.load_planner(str(run.folder)), seconds
 
 
 def solved(planner: Planner, problems: Sequence[Problem], words: str) -> tuple[list[float], int]:
-    """Seconds of each problem, and how many were solved."""
+    """Return the seconds of each problem, and the number of solved problems."""
     rollouts, seconds = zip(
         *(timed(lambda each=each: planner.solve(Task(each))) for each in track(problems, words)), strict=True
     )
@@ -51,7 +51,7 @@ def solved(planner: Planner, problems: Sequence[Problem], words: str) -> tuple[l
 def rows(
     arguments: argparse.Namespace, suite: Suite, harder: Suite, domain: str, planner: Planner
 ) -> Iterator[tuple[str, list[float], int]]:
-    """Name, seconds and solved problems of each row of a domain."""
+    """Return name, seconds and number of solved problems of each row of a domain."""
     solved(planner, suite.problems(domain, "validation")[:1], f"{domain}, compiling")
     problems = suite.problems(domain, "extrapolation")[:: arguments.every]
     yield "extrapolation", *solved(planner, problems, domain)
@@ -62,7 +62,7 @@ def rows(
 
 
 def score(method: str, domain: str, suite: str, split: str, metric: str, value: float, count: int) -> Score:
-    """One figure."""
+    """Return one score."""
     subject = {"method": method, "domain": domain, "suite": suite, "split": split, "seed": 13}
     return Score(**subject, metric=metric, value=value, count=count, note=note())
 

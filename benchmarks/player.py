@@ -1,8 +1,8 @@
-"""What a step of the player costs the browser: `python benchmarks/player.py` prints a table.
+"""Browser time per step of the player: `python benchmarks/player.py` prints a table.
 
-Steps through exported pages in headless Chromium by key presses and divides the main thread's time by the steps. The
-last row plays a Blocksworld rollout whose candidates were repeated until each step has 60. A second table has the time
-from a key press in the dashboard to the drawn step, and from opening the address to the first drawing.
+Steps through exported pages in headless Chromium by key presses and divides the main thread's time by the number of
+steps. The last row plays a Blocksworld rollout whose candidates were repeated until each step has 60. A second table
+has the time from a key press in the dashboard to the drawn step, and from opening the address to the first drawing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PORT = 8971
 
 
 def widened(data: dict, count: int) -> dict:
-    """The data with every step's candidates repeated up to `count`."""
+    """Return the data with every step's candidates repeated up to `count`."""
     wide = copy.deepcopy(data)
     for step in wide["steps"]:
         given = list(step["candidates"])
@@ -41,9 +41,9 @@ def widened(data: dict, count: int) -> dict:
 
 
 def milliseconds(page: Page, steps: int) -> dict[str, float]:
-    """Processor milliseconds of the main thread for a step, by part, while all steps are taken one after the other."""
+    """Main-thread CPU milliseconds per step, by part, over all steps in sequence."""
     session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})  # processor time: other programs do not count
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})  # CPU time, independent of other programs
 
     def read() -> dict[str, float]:
         found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
@@ -64,12 +64,12 @@ def milliseconds(page: Page, steps: int) -> dict[str, float]:
 
 
 def player_table(page: Page, folder: Path) -> Table:
-    """A row for each recorded rollout."""
+    """Return a row for each recorded rollout."""
     table = Table("rollout", "steps", "candidates", "KB", "script ms", "style ms", "layout ms", "all ms a step")
     shown = [(Path(each.source).stem, sgp.playback(each)) for each in sgp.recorded_rollouts().rollouts]
     longest = max((each for each in shown if each[0].startswith("blocksworld")), key=lambda each: len(each[1]["steps"]))
     for name, data in [*shown, (f"{longest[0]}, widened", widened(longest[1], 60))]:
-        write_text(folder / "page.html", sgp.html_page(data))
+        write_text(folder / "page.html", sgp.viewer.html_page(data))
         page.goto(f"file://{folder}/page.html")
         page.wait_for_selector(".sgp[data-step]")
         cost = milliseconds(page, len(data["steps"]))
@@ -80,7 +80,7 @@ def player_table(page: Page, folder: Path) -> Table:
 
 
 def dashboard_table(page: Page) -> Table:
-    """Opening, key presses, and choosing another rollout, which the server answers."""
+    """Time the opening of the page, key presses, and the choice of another rollout, which the server answers."""
     table = Table("dashboard", "median ms", "slowest ms", "times")
 
     def row(name: str, times: list[float]) -> None:
@@ -110,7 +110,7 @@ def dashboard_table(page: Page) -> Table:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     server = subprocess.Popen(command(PORT, browser=False), stdout=subprocess.DEVNULL)
     try:
         with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:

@@ -1,12 +1,13 @@
-"""How far LSTMs trained by other processors' kernels differ: `python benchmarks/processors.py --csv processors.csv`.
+"""Differences of LSTMs trained with other CPU kernels: `python benchmarks/processors.py --csv processors.csv`.
 
-torch sums by the widest vector instructions that the processor has. A training is made with those, and again as if
-there were only narrower ones; everything is decoded with the processor's own. Only what a network learns differs.
+torch sums with the widest vector instructions of the CPU. Each network is trained with these and again with only
+narrower ones. Decoding always uses the CPU's own, so that only the trained weights differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from measuring import add_csv, note, write
 from rich.console import Console
 from rich.table import Table
 
-from sgp.evaluation.scores import Score, read_scores
+from sgp.evaluation.scores import Score, read_scores, select, to_json
 
 KERNELS: Mapping[str, Mapping[str, str]] = {
     "own": {},
@@ -32,14 +33,14 @@ SPLIT = "extrapolation"
 
 
 def cli(home: Path, environment: Mapping[str, str], *words: str) -> str:
-    """What a verb prints."""
+    """Return the output of a command."""
     command = [sys.executable, "-m", "sgp.cli", *words]
     settings = {**os.environ, **environment, "SGP_HOME": str(home)}
     return subprocess.run(command, env=settings, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def measured(domain: str, variant: str, seed: int, precision: str, kernels: str, home: Path) -> Iterator[Score]:
-    """Coverage of a training, and a number that is another where the weights are."""
+    """Coverage after a training, and a number that differs if the weights differ."""
     words = ("--suite", SUITE, "--domain", domain, "--variant", variant, "--seed", str(seed))
     setting = f"lstm.shape.precision={precision}"
     printed = cli(home, KERNELS[kernels], "train", "--method", "state-centric", *words, "--set", setting)
@@ -48,7 +49,8 @@ def measured(domain: str, variant: str, seed: int, precision: str, kernels: str,
     cli(
         home, {}, "evaluate", str(run), "--suite", SUITE, "--splits", SPLIT, "--jobs", "1", "--csv", str(home / "s.csv")
     )
-    (coverage,) = (each for each in read_scores(home / "s.csv") if each.metric == "coverage" and each.size is None)
+    (record,) = json.loads(to_json(select(read_scores(home / "s.csv"), metric="coverage", size=None)))
+    coverage = Score(**record)
     coverage = replace(coverage, variant=variant, note=f"{kernels} kernels, {precision} precision; {note('torch')}")
     yield coverage
     yield replace(coverage, metric="weights_digest", value=weights, count=0)

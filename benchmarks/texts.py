@@ -2,10 +2,10 @@
 
     python benchmarks/texts.py --csv texts.csv
 
-The states are those of the instances of suite acpbench. Measured are, in microseconds a state: mode `atoms` with all
-atoms known, all states of an instance in one call and each in a call of its own; and, in milliseconds a text, what the
-network takes for a state's text and for an atom's. Figures are of processor time, the best of several passes. The sum
-over atoms must be what their vectors, asked for one by one, add up to.
+The states are those of the instances of suite acpbench. Mode `atoms` is measured in microseconds per state with all
+atoms cached, for all states of an instance in one call and for one state a call. The network is measured in
+milliseconds per text, for texts of states and of atoms. Times are CPU time, the best of several passes. The embedding
+of a state must equal the sum of the separately computed vectors of its atoms.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # must be set before torch is imported
 
 import numpy as np
 import torch
@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.encoders.sentences import sentence_vectors
 from sgp.evaluation.scores import Score
-from sgp.models.sentences import sentence_vectors
 from sgp.progress import track
 
 SUITE = "acpbench"
@@ -31,14 +31,14 @@ KINDS = ("together_microseconds", "alone_microseconds", "state_milliseconds", "a
 
 
 def measure(instances, sentences: str, states: int, passes: int) -> tuple[dict[str, float], int, bool]:
-    """The figures of a domain, how many states they are of, and whether sums are exact."""
+    """Return the scores of a domain, the number of states, and whether sums are exact."""
     encoders, asked = sgp.text_encoders(sgp.TextConfig(sentences)), sentence_vectors(sentences)
     seconds, count, exact = dict.fromkeys(KINDS, 0.0), 0, True
     texts, atoms = list[str](), list[str]()
     for instance in instances:
         task, some = instance.task, list(instance.states[:: max(len(instance.states) // states, 1)][:states])
         encoder = encoders(task)
-        rows = encoder.embed(task, some)  # meets all atoms
+        rows = encoder.embed(task, some)  # warm-up: cache all atoms
         of = [task.fluent(each) for each in task.fluents(some[0])]
         exact &= bool(
             np.allclose(rows[0], sum(encoder.atom_vectors([each])[0].astype(float) for each in of), atol=1e-5)

@@ -1,11 +1,10 @@
-"""Speed of the transformers on one core: decisions a second by each decoding, and seconds of a step of training.
+"""Speed of the transformers on one core: decisions per second by decoding, and seconds of a training step.
 
     python benchmarks/transformers.py --csv transformers.csv
 
-Networks have their first weights, after one step of training, because only sizes matter here. Decisions are those of
-extrapolation problems of Gripper, a dozen each, decided one problem after the other and all together. A step of
-training is taken at the size that trains here and at the paper's, by the difference between a few steps and one.
-Processor time counts.
+Networks have their weights after one training step, because only sizes matter here. Decisions are those of a dozen
+extrapolation problems of Gripper, solved in sequence and all together. A training step is timed at the default size and
+at the paper's size, as the difference between a few steps and one. Times are CPU time.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ BOTH_LOSSES = {"training.alone": "0", "training.ramp": "0"}
 
 
 def decisions(method: str, variant: str, decoding: str, count: int, actions: int) -> Mapping[str, float]:
-    """Decisions a second, by name of the metric."""
+    """Decisions per second, by name of the metric."""
     run = sgp.train(
         method, DOMAIN, SUITE, variant, device="cpu", overrides=ONE_STEP | (BOTH_LOSSES if method == "symt" else {})
     )
@@ -57,7 +56,7 @@ def decisions(method: str, variant: str, decoding: str, count: int, actions: int
 
 
 def step_seconds(variant: str, settings: Mapping[str, str], steps: int) -> float:
-    """Seconds of one step of training of symt."""
+    """Seconds of one training step of symt."""
     method, data = get_method("symt"), sgp.load_training_data(sgp.load_suite(SUITE), DOMAIN)
 
     def trained(count: int) -> float:

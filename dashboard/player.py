@@ -67,7 +67,7 @@ def show_growing_player(
 
 
 def _component() -> Callable[..., Any]:
-    component: Callable[..., Any] = st.components.v2.component("sgp_player", js=sgp.player_script())
+    component: Callable[..., Any] = st.components.v2.component("sgp_player", js=sgp.viewer.script("player"))
     return component
 
 

@@ -3,6 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
+import pandas
 import streamlit as st
 
 import sgp
@@ -29,21 +30,21 @@ def _stamp_of(those: tuple[Path, Path]) -> str:
 
 def retrieved_folders() -> tuple[Path, Path]:
     """Where recorded retrievals lie: those that come with the package, and the user's own."""
-    return sgp.retrieved_folder(), sgp.own_retrieved_folder()
+    return sgp.viewer.retrieved_folder(), sgp.viewer.own_retrieved_folder()
 
 
 def folders() -> tuple[Path, Path]:
     """Where recorded rollouts lie: those that come with the package, and the user's own."""
-    return sgp.recorded_folder(), sgp.own_rollouts_folder()
+    return sgp.viewer.recorded_folder(), sgp.own_rollouts_folder()
 
 
-def library() -> sgp.Library:
+def library() -> sgp.viewer.Library:
     """The recorded rollouts, read again when a file changes."""
     return _library(stamp())
 
 
 @st.cache_resource(show_spinner="Reading the recorded rollouts", max_entries=4)
-def _library(stamp: str) -> sgp.Library:
+def _library(stamp: str) -> sgp.viewer.Library:
     return sgp.recorded_rollouts(*folders())
 
 
@@ -58,30 +59,25 @@ def _player_data(_recorded: sgp.Recorded, place: str, stamp: str) -> dict:
 
 
 @st.cache_resource(show_spinner=False)
-def measured() -> list[sgp.Score]:
-    """The committed scores."""
-    return sgp.measured()
+def measured() -> pandas.DataFrame:
+    """The measured scores of the data folder."""
+    return sgp.load_scores()
 
 
 @st.cache_resource(show_spinner=False)
-def attempts() -> list[sgp.AttemptRow]:
-    """The attempts behind the committed scores."""
-    return sgp.measured_attempts()
+def attempts() -> pandas.DataFrame:
+    """The attempts behind the measured scores."""
+    return sgp.load_attempts()
 
 
 @st.cache_resource(show_spinner=False)
-def published() -> list[sgp.Score]:
-    """The published coverages that stand beside ours."""
-    return [score for score in sgp.beside_ours() if score.metric == "coverage"]
+def published() -> pandas.DataFrame:
+    """The published numbers that are shown beside ours."""
+    return sgp.beside_ours()
 
 
 @st.cache_resource(show_spinner=False)
-def measured_scaling() -> list[sgp.Score]:
-    """The committed curves over size."""
-    return sgp.measured_scaling()
-
-
-@st.cache_resource(show_spinner=False)
-def published_scaling() -> list[sgp.Score]:
-    """The published numbers on scaling that stand beside ours."""
-    return [score for score in sgp.beside_ours() if sgp.is_scaling(score)]
+def scaling() -> pandas.DataFrame:
+    """The measured curves over size, and the published numbers on scaling."""
+    theirs = sgp.beside_ours()
+    return pandas.concat([sgp.load_scores("measured/scaling"), theirs[theirs["split"] == "scaling"]])

@@ -11,22 +11,22 @@ import work
 
 import sgp
 
-BLAMING, REWEIGHTING = "asking the training", "planning with another weight"
-BLAMING_SECONDS = 600.0  # the decisions of training are made again
+ATTRIBUTING, REWEIGHTING = "asking the training", "planning with another weight"
+ATTRIBUTING_SECONDS = 600.0  # the decisions of training are made again
 MOST, STEP = 100.0, 0.5  # of the factor
-FOUND, CHANGED = "blame", "reweighted"  # what is kept of the answers, behind the page's name
+FOUND, CHANGED = "attribute_weight", "reweighted"  # what is kept of the answers, behind the page's name
 STYLE = """<style>
-.culprits { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-.culprits th { text-align: left; font-weight: 600; }
-.culprits th, .culprits td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: middle; }
-.culprits .number { text-align: right; } .culprits .where { min-width: 9em; }
-.culprits img { background: #ffffff; border-radius: 4px; height: 72px; max-width: 190px; display: block; }
+.influences { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
+.influences th { text-align: left; font-weight: 600; }
+.influences th, .influences td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: middle; }
+.influences .number { text-align: right; } .influences .where { min-width: 9em; }
+.influences img { background: #ffffff; border-radius: 4px; height: 72px; max-width: 190px; display: block; }
 </style>"""
 
 
-def show_weights(page: str, branch: sgp.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
+def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
-    st.markdown("#### Why this weight?")
+    st.markdown("#### Where does this weight come from?")
     step = st.query_params.get("step", "1")
     place, data = int(step) if step.isdecimal() else 1, found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
@@ -47,13 +47,15 @@ def show_weights(page: str, branch: sgp.Branch, found: Mapping[str, Any], asking
     asked = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
     asked |= {"feature": data["features"][feature]}
     facts = {"branch": branch, "asked": asked, "words": feature_words(data, feature)}
-    if how.button("Which training gave it?", disabled=asking["busy"], help="Looks through all decisions of training"):
-        work.begin(page, BLAMING, BLAMING_SECONDS, "blame", asked, **facts)
+    if how.button(
+        "Show influential training examples", disabled=asking["busy"], help="Looks through all decisions of training"
+    ):
+        work.begin(page, ATTRIBUTING, ATTRIBUTING_SECONDS, "attribute_weight", asked, **facts)
         st.rerun()
     offer_factor(page, facts, asking)
     answered = st.session_state.get(f"{page} {FOUND}")
     if answered is not None and answered["asked"] == asked:
-        show_culprits(answered)
+        show_influences(answered)
 
 
 def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
@@ -61,7 +63,7 @@ def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any])
     number, how, told = st.columns([1, 1, 3], vertical_alignment="bottom")
     last = facts.get("factor", 1.0)
     factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
-    told.caption("0 takes its weight away, -1 turns it around; the problem is planned from its start.")
+    told.caption("0 removes the feature, -1 flips its sign; the problem is re-planned from the initial state.")
     if how.button("Plan with this weight", disabled=asking["busy"]):
         arguments = {**facts["asked"], "factor": factor, "seconds": asking["seconds"]}
         seconds = asking["seconds"] + asking["grace"]
@@ -73,7 +75,7 @@ def take(page: str, found: Mapping[str, Any], report: sgp.Report) -> None:
     """Keeps an answer."""
     if report.result is not None:
         kept = {name: found[name] for name in ("branch", "asked", "words", "factor") if name in found}
-        st.session_state[f"{page} {FOUND if found['kind'] == BLAMING else CHANGED}"] = {**kept, **report.result}
+        st.session_state[f"{page} {FOUND if found['kind'] == ATTRIBUTING else CHANGED}"] = {**kept, **report.result}
 
 
 def changed(page: str) -> dict[str, Any] | None:
@@ -126,13 +128,13 @@ def feature_words(data: Mapping[str, Any], number: int) -> str:
     return str((data["words"] or data)["features"][number])
 
 
-def show_culprits(found: Mapping[str, Any]) -> None:
+def show_influences(found: Mapping[str, Any]) -> None:
     """The decisions that gave a feature most of its weight."""
     st.caption(
         work.plain(
             f"The weight of “{found['words']}” is {found['weight']:+.3g} here: what lowers the cost of a candidate is "
-            f"above 0. {found['decisions']:,} decisions of training gave {found['told']:+.3g} together, these most of "
-            "all; of their candidates the right and the wrong one are named that differ most in it."
+            f"above 0. {found['decisions']:,} decisions of training gave {found['attributed']:+.3g} together, these "
+            "most of all; of their candidates the right and the wrong one are named that differ most in it."
         )
     )
     heads = ("gave", "training problem", "right was", "wrong was", "the state")
@@ -140,10 +142,10 @@ def show_culprits(found: Mapping[str, Any]) -> None:
         f'<tr><td class="number">{each["amount"]:+.3g}</td>'
         f'<td class="where">{escape(each["problem"])}, {at(each["step"])}</td>'
         f"<td>{escape(each['right'])}</td><td>{escape(each['wrong'])}</td><td>{image(each)}</td></tr>"
-        for each in found["culprits"]
+        for each in found["influences"]
     )
     listed = "".join(f'<th scope="col">{each}</th>' for each in heads)
-    st.html(f'{STYLE}<table class="culprits"><thead><tr>{listed}</tr></thead><tbody>{rows}</tbody></table>')
+    st.html(f'{STYLE}<table class="influences"><thead><tr>{listed}</tr></thead><tbody>{rows}</tbody></table>')
 
 
 def at(step: int | None) -> str:
@@ -151,7 +153,7 @@ def at(step: int | None) -> str:
     return "a state off the plan" if step is None else f"step {step}"
 
 
-def image(culprit: Mapping[str, Any]) -> str:
+def image(influence: Mapping[str, Any]) -> str:
     """A state as an image: Streamlit takes drawings out of HTML."""
-    source = f"data:image/svg+xml;base64,{b64encode(culprit['picture'].encode()).decode()}"
-    return f'<img src="{source}" alt="{escape("A state of " + culprit["problem"])}">'
+    source = f"data:image/svg+xml;base64,{b64encode(influence['picture'].encode()).decode()}"
+    return f'<img src="{source}" alt="{escape("A state of " + influence["problem"])}">'

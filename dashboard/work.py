@@ -23,7 +23,7 @@ def worker() -> sgp.Worker:
 def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str, Any], **facts: Any) -> None:
     """Begins a page's next piece of work; what kind of work it is and the facts are kept beside it."""
     try:
-        asked = worker().ask(job, seconds, **arguments)
+        asked = worker().submit(job, seconds, **arguments)
     except sgp.SgpError as error:
         st.session_state[f"{page} failed"] = sgp.Report("failed", error=str(error))
         return
@@ -97,9 +97,9 @@ def _progress(page: str) -> None:
     words = [told["doing"]] if told.get("doing") else []
     if "decisions" in told:
         words.append(f"{told['decisions']} decisions, {told['actions']} actions, {told['open']} goals open")
-    if "tried" in told:
-        listed = (f"{count} with {number} forced" for number, count in enumerate(told["tried"], start=1))
-        words.append(f"tried {', '.join(listed)}")
+    if "searched" in told:
+        listed = (f"{count} with {number} overrides" for number, count in enumerate(told["searched"], start=1))
+        words.append(f"rollouts planned: {', '.join(listed)}")
     doing = "starting the planner" if report.state == "waiting" else found["kind"]
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown(

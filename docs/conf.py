@@ -15,7 +15,7 @@ author = "The sgp developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 default_role = "literal"  # the docstrings' `name`
 
-html_theme = "house"
+html_theme = "theme"
 html_theme_path = [str(HERE)]
 html_title = "sgp"
 html_copy_source = False

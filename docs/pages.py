@@ -41,7 +41,7 @@ def for_the_site(notebook: NotebookNode, name: str, players: Path) -> NotebookNo
                     "the site has no kernel for it, show a picture or a table"
                 )
             address = f"{name}-{number}.html"
-            write_text(players / address, sgp.html_page(widget["data"]))
+            write_text(players / address, sgp.viewer.html_page(widget["data"]))
             markup = _player(address, widget)
         elif PLOT in data:
             markup = before_first_plot + _plot(data[PLOT], f"plot-{number}")

@@ -36,10 +36,8 @@ CHAPTERS = (
         "The verbs, and grids of them.",
         (
             "sgp.api",
-            "sgp.estimator",
             "sgp.experiments.grid",
             "sgp.experiments.joint",
-            "sgp.experiments.learning_curve",
             "sgp.experiments.retrieval",
             "sgp.experiments.retrieval_record",
             "sgp.experiments.scaling_runs",

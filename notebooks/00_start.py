@@ -100,19 +100,20 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 # model for Blocksworld, in our reproduction and as published, stands below.
 
 # %%
+import pandas as pd
 from IPython.display import Markdown
 
 shown = {"contrastive-jumps aiw", "state-centric wl-xgboost-delta"}
-ours = [each for each in sgp.measured() if each.domain == "blocksworld" and sgp.planner_title(each) in shown]
-ours = [each for each in ours if each.suite == suite.name]
-theirs = [each for each in sgp.published("state-centric") if each.table == "1" and each.domain == "blocksworld"]
-Markdown(sgp.coverage_sheet(ours, theirs, "Blocksworld").markdown())
+ours, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
+ours = ours[(ours.suite == suite.name) & (ours.domain == "blocksworld") & ours.planner.isin(shown)]
+theirs = theirs[(theirs.table == "1") & (theirs.domain == "blocksworld")]
+Markdown(sgp.coverage_table(pd.concat([ours, theirs]), "Blocksworld").markdown())
 
 # %% [markdown]
 # The measurements say on which day and machine they were made:
 
 # %%
-print(*sorted({each.note for each in ours}), sep="\n")
+print(*sorted(set(ours.note)), sep="\n")
 
 # %% [markdown]
 # With `FAST = False` the next cell measures the split here and now.

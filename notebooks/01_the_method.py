@@ -474,17 +474,18 @@ except sgp.SgpError as error:
 
 # %%
 variant = "wl-xgboost-delta"
-named = [each for each in sgp.measured() if (each.domain, each.suite, each.variant) == (DOMAIN, suite.name, variant)]
-theirs = [each for each in sgp.published("state-centric") if each.domain == DOMAIN]
-print(*sorted({f"measured {each.note}" for each in named}), sep="\n")
-Markdown(sgp.coverage_sheet(named, [each for each in theirs if each.table == "1"], "Coverage").markdown())
+measured, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
+named = measured[(measured.domain == DOMAIN) & (measured.suite == suite.name) & (measured.variant == variant)]
+theirs = theirs[theirs.domain == DOMAIN]
+print(*sorted(f"measured {note}" for note in set(named.note)), sep="\n")
+Markdown(sgp.coverage_table(pd.concat([named, theirs[theirs.table == "1"]]), "Coverage").markdown())
 
 # %% [markdown]
 # The number of colours depends on which states the training plans visit, so that other problems and other optimal plans
 # give another number.
 
 # %%
-(colours,) = [each.value for each in theirs if (each.table, each.variant, each.metric) == ("3", "wl", "dimension")]
+(colours,) = theirs[(theirs.table == "3") & (theirs.variant == "wl") & (theirs.metric == "dimension")].value
 pd.DataFrame({"here": [features.get_n_features()], "paper, Table 3": [int(colours)]}, index=["colours, D"])
 
 # %% [markdown]

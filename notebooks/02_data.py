@@ -36,7 +36,7 @@ from plotly.subplots import make_subplots
 import sgp
 
 suite = sgp.load_suite(SUITE)
-published = sgp.published("state-centric")
+published = sgp.load_scores("published/state-centric")
 MARKS = {  # Okabe and Ito's colours; told apart by mark as well
     "train": ("#000000", "circle"),
     "validation": ("#e69f00", "x"),
@@ -52,7 +52,7 @@ print(f"suite {suite.name}, {suite.origin}; {len(suite.domains)} domains")
 # drawn by `sgp generate` with the paper's counts and sizes, no two of different splits equal up to renaming of objects.
 
 # %%
-sgp.paper_sheet("state-centric", 5, sgp.measured(), SUITE)
+sgp.paper_table("state-centric", 5, sgp.load_scores(), SUITE)
 
 # %% [markdown]
 # Training problems are few and small. What *extrapolation* asks for is seen best as a picture: each mark is a problem,
@@ -153,19 +153,20 @@ strip(
 # ## How many problems does it take?
 #
 # Training problems are few. Are they more than needed? Coverage of extrapolation after training on 1, 2, 4, half and
-# all of them, five draws of each number (`sgp learning-curve`), as far as it was measured and committed: the line is
-# the mean of the draws, the band goes from the least to the most of them.
+# all of them, five draws of each number (`sgp grid --preset learning-curve`), as far as it was measured and committed:
+# the line is the mean of the draws, the band goes from the least to the most of them.
 
 # %%
-learned = sgp.measured_learning()
-sgp.learning_figure(learned) if learned else "not measured yet"
+learned = sgp.load_scores("measured/learning-curve")
+sgp.learning_curves(learned) if len(learned) else "not measured yet"
 
 # %% [markdown]
 # And here and now, two draws each of Gripper's:
 
 # %%
-cells = sgp.learning_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, draws=2, splits=["interpolation"])
-sgp.learning_sheet(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
+cells = sgp.grid_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, (13,), ["interpolation"])
+cells = sgp.learning_cells(cells, draws=2)
+sgp.learning_table(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
 
 # %% [markdown]
 # ## Embeddings
@@ -181,9 +182,10 @@ encoders = {
     domain: sgp.WLEncoder.fit(sgp.WLConfig(), [(each.task, each.states) for each in of_domain.train])
     for domain, of_domain in data.items()
 }
-slots = {domain: sgp.FSFEncoder(suite.house_domain(domain), of_domain.largest) for domain, of_domain in data.items()}
+slots = {domain: sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest) for domain, of_domain in data.items()}
 printed = {
-    (score.table, score.variant, score.domain): int(score.value) for score in published if score.metric == "dimension"
+    (row.table, row.variant, row.domain): int(row.value)
+    for row in published[published.metric == "dimension"].itertuples()
 }
 pd.DataFrame(
     {
@@ -262,12 +264,10 @@ pd.DataFrame(
 # counted, they must be equal:
 
 # %%
-committed = {
-    (score.domain, score.split): score
-    for score in sgp.measured()
-    if (score.suite, score.metric, score.size) == (SUITE, "indistinguishable", None)
-    and sgp.planner_title(score) == "state-centric wl-xgboost-delta"
-}
+scores = sgp.load_scores()
+scores = scores[(scores.suite == SUITE) & (scores.metric == "indistinguishable") & scores["size"].isna()]
+scores = scores[scores.planner == "state-centric wl-xgboost-delta"]
+committed = {(row.domain, row.split): row for row in scores.itertuples()}
 for (domain, split, name), (share, count) in alike.items():
     score = committed.get((domain, split)) if name == "wl" else None
     assert score is None or (abs(share - score.value) < 1e-9 and count == score.count), (domain, split, share, score)
@@ -384,7 +384,7 @@ print("right:", *sorted(other - one))
 # it are the subject of notebooks 03 and 06.
 
 # %%
-sgp.paper_sheet("state-centric", 3, sgp.measured())
+sgp.paper_table("state-centric", 3, sgp.load_scores())
 
 # %% [markdown]
 # In the dashboard, indistinguishable successors are marked `collapsed` among the candidates. This is the step with the

@@ -38,9 +38,11 @@ import sgp
 
 SUITE = "state-centric"
 suite = sgp.load_suite(SUITE)
-committed = [score for score in sgp.measured() if score.suite == SUITE]
-printed = [score for score in sgp.published("state-centric") if score.table == "1"]
-dates = sorted({score.note.split(",")[0] for score in committed if score.note.startswith("2")})
+committed = sgp.load_scores()
+committed = committed[committed.suite == SUITE]
+printed = sgp.load_scores("published/state-centric")
+printed = printed[printed.table == "1"]
+dates = sorted({note.split(",")[0] for note in committed.note if note.startswith("2")})
 print(f"committed measurements of {', '.join(dates)}; {len(printed)} published numbers")
 
 
@@ -62,19 +64,12 @@ def rate(solved, count, distinct=None):
 cells = sgp.grid_cells(SUITE, DOMAINS, METHODS, splits=SPLITS, seeds=(13,) if FAST else (13, 14, 15))
 cells += sgp.grid_cells(SUITE, DOMAINS, {"state-centric": ["wl-xgboost-delta"]}, splits=SPLITS, decodings=["jumps"])
 results = sgp.run_grid(cells)
-known = {
-    (sgp.planner_title(row), row.domain, row.split, row.seed, row.problem): row.solved
-    for row in sgp.measured_attempts()
-    if row.suite == SUITE
-}
-made = pd.DataFrame(
-    [
-        (sgp.planner_title(row), row.domain, row.split, row.solved, known[key])
-        for row in results.attempts
-        for key in [(sgp.planner_title(row), row.domain, row.split, row.seed, row.problem)]
-    ],
-    columns=["planner", "domain", "split", "here", "committed"],
-)
+known = sgp.load_attempts()
+known = known[known.suite == SUITE]
+key = ["planner", "domain", "split", "seed", "problem"]
+made = results.attempts[[*key, "solved"]].merge(known[[*key, "solved"]], on=key, validate="one_to_one")
+made = made.rename(columns={"solved_x": "here", "solved_y": "committed"})
+assert len(made) == len(results.attempts)
 table = made.groupby(["domain", "planner", "split"], sort=False)[["here", "committed"]].agg(list)
 table = table.map(lambda solved: rate(sum(solved), len(solved)))
 different = int((made.here != made.committed).sum())
@@ -90,10 +85,10 @@ table
 # `sgp grid --variants state-centric:wl-xgboost-delta --decoding jumps`.
 
 # %%
-sgp.paper_sheet("state-centric", 1, committed, splits=["extrapolation"])
+sgp.paper_table("state-centric", 1, committed, splits=["extrapolation"])
 
 # %%
-whole = sgp.paper_sheet("state-centric", 1, committed)
+whole = sgp.paper_table("state-centric", 1, committed)
 HTML(f"<details><summary>all three splits</summary>{whole.html()}</details>")
 
 # %% [markdown]
@@ -102,38 +97,32 @@ HTML(f"<details><summary>all three splits</summary>{whole.html()}</details>")
 
 
 # %%
-def ours(method, variant, domain, split):
-    """Our committed coverage."""
-    return sgp.coverage_of(committed, method, variant, domain, SUITE, split)
-
-
-def theirs(method, variant, domain, split):
-    """The coverage that the paper prints."""
-    return sgp.coverage_of(printed, method, variant, domain, "published", split, paper="state-centric")
-
-
 VARIANTS = [
     f"{encoder}-{model}-{mode}"
     for encoder in ("fsf", "wl")
     for model in ("lstm", "xgboost")
     for mode in ("state", "delta")
 ]
+both = pd.concat([committed, printed])
+both = both[(both.metric == "coverage") & both["size"].isna()]
+cells = sgp.pool_seeds(both, ["paper", "planner", "domain", "split"])
+cells = cells.set_index(["paper", "planner", "domain", "split"]).sort_index()
 figure = make_subplots(2, 2, subplot_titles=list(suite.domains), shared_yaxes=True, vertical_spacing=0.16)
 for place, domain in enumerate(suite.domains):
-    for name, coverage, colour, symbol, shift in (
-        ("ours", ours, "#0072b2", "circle", 0.15),
-        ("published", theirs, "#d55e00", "diamond-open", -0.15),
+    for name, paper, colour, symbol, shift in (
+        ("ours", "", "#0072b2", "circle", 0.15),
+        ("published", "state-centric", "#d55e00", "diamond-open", -0.15),
     ):
-        found = [coverage("state-centric", variant, domain, "extrapolation") for variant in VARIANTS]
+        found = cells.loc[[(paper, f"state-centric {variant}", domain, "extrapolation") for variant in VARIANTS]]
         figure.add_scatter(
-            x=[each.value for each in found],
+            x=found["value"],
             y=[number + shift for number in range(len(VARIANTS))],
             error_x={
-                "array": [each.interval[1] - each.value for each in found],
-                "arrayminus": [each.value - each.interval[0] for each in found],
+                "array": found["high"] - found["value"],
+                "arrayminus": found["value"] - found["low"],
                 "symmetric": False,
             },
-            text=[f"{variant}: {each}, n = {each.count}" for variant, each in zip(VARIANTS, found, strict=True)],
+            text=[f"{row.Index[1]}: {row.text}, n = {row.count}" for row in found.itertuples()],
             hoverinfo="text",
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 9},
@@ -143,7 +132,8 @@ for place, domain in enumerate(suite.domains):
             row=place // 2 + 1,
             col=place % 2 + 1,
         )
-counts = {score.domain: score.count for score in printed if score.split == "extrapolation"}
+of_split = printed[printed.split == "extrapolation"]
+counts = dict(zip(of_split.domain, of_split["count"], strict=True))
 figure.for_each_annotation(lambda title: title.update(text=f"{title.text}, n = {counts[title.text]}"))
 figure.update_xaxes(title="coverage", range=[-0.03, 1.03])
 figure.update_yaxes(tickvals=list(range(len(VARIANTS))), ticktext=VARIANTS)
@@ -154,13 +144,11 @@ figure
 # Which cells of the table those are, over all three splits:
 
 # %%
-rows = []
-for score in printed:
-    place = (score.method, score.variant, score.domain, score.split)
-    if ours(*place) is not None and not ours(*place).overlaps(theirs(*place)):
-        planner = f"{score.method} {score.variant}"
-        rows.append((score.domain, score.split, planner, score.count, str(ours(*place)), str(theirs(*place))))
-pd.DataFrame(rows, columns=["domain", "split", "planner", "n", "ours", "published"]).style.hide(axis="index")
+ours, theirs = cells.loc[""], cells.loc["state-centric"]
+pairs = theirs.merge(ours, left_index=True, right_index=True, suffixes=("", "_ours"))
+apart = pairs[(pairs.low > pairs.high_ours) | (pairs.low_ours > pairs.high)].reset_index()
+apart = apart[["domain", "split", "planner", "count", "text_ours", "text"]]
+apart.set_axis(["domain", "split", "planner", "n", "ours", "published"], axis="columns").style.hide(axis="index")
 
 # %% [markdown]
 # ## The decoding loop, and its mistakes
@@ -267,11 +255,12 @@ if not FAST:
 solved = {place: with_mistakes(*place) for place in places}
 
 # %%
+wl = "state-centric wl-xgboost-delta"
 lines = {
     f"{domain}, {split}": {
         **{name: rate(sum(each), len(each)) for name, each in solved[domain, split].items()},
-        "published": f"{theirs('state-centric', 'wl-xgboost-delta', domain, split)}, n = {suite_count}",
-        "ours, committed": f"{ours('state-centric', 'wl-xgboost-delta', domain, split)}, n = {suite_count}",
+        "published": f"{theirs.text[wl, domain, split]}, n = {suite_count}",
+        "ours, committed": f"{ours.text[wl, domain, split]}, n = {suite_count}",
     }
     for domain, split in places
     for suite_count in [len(suite.problems(domain, split))]

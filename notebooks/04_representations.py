@@ -34,8 +34,10 @@ import sgp
 
 SUITE = "state-centric"
 suite = sgp.load_suite(SUITE)
-committed = [score for score in sgp.measured() if score.suite == SUITE]
-printed = [score for score in sgp.published("state-centric") if score.table == "1"]
+committed = sgp.load_scores()
+committed = committed[committed.suite == SUITE]
+printed = sgp.load_scores("published/state-centric")
+printed = printed[printed.table == "1"]
 
 # %% [markdown]
 # ## The choices
@@ -59,7 +61,7 @@ for domain, of_domain in data.items():
     states = [(each.task, each.states) for each in of_domain.train]
     encoders[domain] = {name: sgp.WLEncoder.fit(config, states) for name, config in CONFIGS.items()}
     encoders[domain]["WL k=2 no static"] = encoders[domain]["WL k=2"].without_static()
-    encoders[domain]["FSF"] = sgp.FSFEncoder(suite.house_domain(domain), of_domain.largest)
+    encoders[domain]["FSF"] = sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest)
 
 # %% [markdown]
 # ### Dimension
@@ -201,14 +203,16 @@ for name, domain, split in PARTS:
     planner = {"state-centric": [variant]}
     cells = sgp.grid_cells(SUITE, [domain], planner, (13,), [split], overrides, decodings=(decoding,))
     tried = sgp.run_grid(cells).attempts
-    solved, different = [row.solved for row in tried], {row.first for row in tried}  # but for the names of objects
+    solved, different = list(tried.solved), set(tried.distinct_problem)  # but for the names of objects
     rate = np.mean(solved)
     value, low, high = (f"{each:.2f}".removeprefix("0") for each in (rate, *sgp.wilson(rate, len(different))))
     as_it_is = not overrides and decoding == "default"
-    known = sgp.coverage_of(committed, "state-centric", variant, domain, SUITE, split) if as_it_is else None
+    place = committed[(committed.domain == domain) & (committed.split == split) & committed["size"].isna()]
+    place = place[(place.planner == f"state-centric {variant}") & (place.metric == "coverage")]
+    (known,) = sgp.pool_seeds(place, ["planner"]).itertuples() if as_it_is else (None,)
     coverage[f"{domain}, {split}, n = {len(solved)}", name] = {
         "here": f"{value} [{low}, {high}]",
-        "committed": "" if known is None else str(known),
+        "committed": "" if known is None else known.text,
     }
     assert known is None or abs(known.value - rate) < 1e-9, (name, domain, split, known, solved)
 pd.DataFrame(coverage).T
@@ -220,9 +224,9 @@ pd.DataFrame(coverage).T
 
 # %%
 titles = {f"state-centric {variant}" for variant in sgp.get_method("state-centric").variants}
-own = [score for score in committed if sgp.planner_title(score) in titles]  # by their default decoding
-dates = ", ".join(sorted({score.note.split(",")[0] for score in own}))
-sgp.coverage_sheet(own, printed, f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"])
+own = committed[committed.planner.isin(titles)]  # by their default decoding
+dates = ", ".join(sorted({note.split(",")[0] for note in own.note}))
+sgp.coverage_table(pd.concat([own, printed]), f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"])
 
 # %% [markdown]
 # In Blocksworld and VisitAll WL reaches more than FSF in every pair of variants, ours and published; in Logistics

@@ -43,33 +43,26 @@ os.environ["OMP_NUM_THREADS"] = "1"  # boosting on so few rows is faster on one 
 
 # %%
 MODELS = {"XGBoost": "wl-xgboost", "LSTM": "wl-lstm"}
-measured = [each for each in sgp.measured() if each.suite == "state-centric"]
-published = [each for each in sgp.published("state-centric") if each.table == "1"]
-print(next(each.note for each in measured if each.metric == "coverage"))
+measured = sgp.load_scores()
+measured = measured[measured.suite == "state-centric"]
+published = sgp.load_scores("published/state-centric")
+published = published[published.table == "1"]
+print(measured.note[measured.metric == "coverage"].iloc[0])
 
 
-def extrapolation(scores, variant, domain):
-    """The coverage scores of a variant on the larger problems of a domain, one for each seed."""
-    found = (f"state-centric {variant}", domain, "extrapolation", "coverage", None)
-    return [s for s in scores if (sgp.planner_title(s), s.domain, s.split, s.metric, s.size) == found]
-
-
-shown = [
-    sgp.Rate(
-        panel=domain,
-        line=f"{model} {mode}",
-        series=who,
-        value=float(np.mean([each.value for each in found])),
-        count=found[0].count,
-        distinct=found[0].distinct,
-    )
-    for domain in ("blocksworld", "gripper", "logistics", "visitall")
-    for model, key in MODELS.items()
-    for mode in ("delta", "state")
-    for who, scores in (("ours", measured), ("published", published))
-    if (found := extrapolation(scores, f"{key}-{mode}", domain))
-]
-counts = ", ".join(f"{domain} {n}" for domain, n in dict.fromkeys((each.panel, each.count) for each in shown))
+lines = {f"state-centric {key}-{mode}": f"{name} {mode}" for name, key in MODELS.items() for mode in ("delta", "state")}
+both = pd.concat([measured, published])
+both = both[(both.split == "extrapolation") & (both.metric == "coverage") & both["size"].isna()]
+both = both.assign(
+    panel=both.domain,
+    line=both.planner.map(lines),
+    series=both.paper.map(lambda paper: "published" if paper else "ours"),
+)
+order = {name: place for place, name in enumerate(lines.values())}
+shown = sgp.pool_seeds(both[both.line.notna()], ["panel", "line", "series"]).sort_values(
+    ["panel", "line", "series"], key=lambda names: names.map(lambda name: order.get(name, name)), kind="stable"
+)
+counts = ", ".join(f"{row.panel} {row.count}" for row in shown.drop_duplicates("panel").itertuples())
 sgp.rates(shown, f"State or delta, WL features, split extrapolation (n: {counts})")
 
 # %% [markdown]
@@ -77,13 +70,13 @@ sgp.rates(shown, f"State or delta, WL features, split extrapolation (n: {counts}
 # two intervals are apart: only then do the problems tried tell the modes apart.
 
 # %%
-value = {(each.panel, each.line, each.series): each for each in shown}
+value = {(row.panel, row.line, row.series): row for row in shown.itertuples()}
 lines = []
-for domain, model in {(each.panel, each.line.split()[0]): None for each in shown}:
+for domain, model in dict.fromkeys((row.panel, row.line.split()[0]) for row in shown.itertuples()):
     row = {"domain": domain, "model": model}
     for who in ("ours", "published"):
         delta, state = (value[domain, f"{model} {mode}", who] for mode in ("delta", "state"))
-        apart = max(delta.interval[0], state.interval[0]) > min(delta.interval[1], state.interval[1])
+        apart = max(delta.low, state.low) > min(delta.high, state.high)
         ahead = "delta" if delta.value > state.value else "state" if state.value > delta.value else "neither"
         row[who] = f"{ahead}{', apart' if apart else ''}"
     lines.append(row)
@@ -97,8 +90,8 @@ pd.DataFrame(lines)
 # left to right.
 
 # %%
-known = pd.DataFrame([vars(each) | {"planner": sgp.planner_title(each)} for each in measured])
-whole = known[known["size"].isna() & (known.split == "extrapolation") & known.variant.str.startswith("wl")]
+whole = measured[measured["size"].isna() & (measured.split == "extrapolation")]
+whole = whole[whole.variant.str.startswith("wl")]
 table = whole.pivot_table(index=["domain", "planner"], columns="metric", values="value")
 figure = go.Figure(layout={"template": "plotly_white", "title": "Agreement with the expert and coverage, WL features"})
 for (domain, group), (colour, symbol) in zip(
@@ -272,13 +265,14 @@ def solved(planner):
 
 tried = [name for name in planners if not FAST or name != "state"]
 decoded = [
-    sgp.Rate("Gripper, larger problems", name, atoms, solved(planner) / len(experts), len(experts))
+    ("Gripper, larger problems", name, atoms, solved(planner) / len(experts), len(experts))
     for name in tried
     for atoms, planner in (
         ("with static atoms", planners[name]),
         ("without static atoms", without_static(planners[name])),
     )
 ]
+decoded = pd.DataFrame(decoded, columns=["panel", "line", "series", "value", "count"])
 sgp.rates(decoded, f"Coverage of the same models, with and without static atoms (n = {len(experts)})")
 
 # %% [markdown]
@@ -306,7 +300,7 @@ for atoms, unseen in share.items():
 #
 # ## The step in the player
 #
-# A recorded rollout of WL-XGBoost delta (all sixteen problems are there in `sgp.measured_attempts`), at the step from
+# A recorded rollout of WL-XGBoost delta (all sixteen problems are there in `sgp.load_attempts`), at the step from
 # which nothing gets better.
 
 # %%
@@ -328,5 +322,5 @@ sgp.link(failed, failure.primary.step)
 
 # %%
 titles = [f"state-centric {key}-{mode}" for key in MODELS.values() for mode in ("delta", "state")]
-ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for of in (measured, published))
-sgp.coverage_sheet(ours, theirs, "State or delta, all splits")
+both = pd.concat([measured, published])
+sgp.coverage_table(both[both.planner.isin(titles)], "State or delta, all splits")

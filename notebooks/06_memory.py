@@ -28,7 +28,6 @@ import os
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 
 import sgp
@@ -42,34 +41,22 @@ os.environ["OMP_NUM_THREADS"] = "1"  # boosting on so few rows is faster on one 
 # sizes. The LSTM was trained with three seeds: the dot is the mean over them, the interval that of one seed's problems.
 
 # %%
-measured = [each for each in sgp.measured() if each.suite == "state-centric"]
-published = [each for each in sgp.published("state-centric") if each.table == "1"]
-print(next(each.note for each in measured if each.metric == "coverage"))
-
-
-def extrapolation(scores, variant, domain):
-    """The coverage scores of a variant on the larger problems of a domain, one for each seed."""
-    found = (f"state-centric {variant}", domain, "extrapolation", "coverage", None)
-    return [s for s in scores if (sgp.planner_title(s), s.domain, s.split, s.metric, s.size) == found]
+measured = sgp.load_scores()
+measured = measured[measured.suite == "state-centric"]
+published = sgp.load_scores("published/state-centric")
+published = published[published.table == "1"]
+print(measured.note[measured.metric == "coverage"].iloc[0])
 
 
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
-shown = [
-    sgp.Rate(
-        panel=domain,
-        line=f"{mode}, {who}",
-        series=model,
-        value=float(np.mean([each.value for each in found])),
-        count=found[0].count,
-        distinct=found[0].distinct,
-    )
-    for domain in DOMAINS
-    for mode in ("delta", "state")
-    for who, scores in (("ours", measured), ("published", published))
-    for model in ("lstm", "xgboost")
-    if (found := extrapolation(scores, f"wl-{model}-{mode}", domain))
-]
-counts = ", ".join(f"{domain} {n}" for domain, n in dict.fromkeys((each.panel, each.count) for each in shown))
+both = pd.concat([measured, published])
+both = both[(both.split == "extrapolation") & (both.metric == "coverage") & both["size"].isna()]
+both = both[both.planner.str.fullmatch(r"state-centric wl-(lstm|xgboost)-(delta|state)")]
+who = both.paper.map(lambda paper: "published" if paper else "ours")
+both = both.assign(panel=both.domain, line=both.variant.str.split("-").str[2] + ", " + who)
+both = both.assign(series=both.variant.str.split("-").str[1])
+shown = sgp.pool_seeds(both, ["panel", "line", "series"]).sort_values(["panel", "line", "series"])
+counts = ", ".join(f"{row.panel} {row.count}" for row in shown.drop_duplicates("panel").itertuples())
 sgp.rates(shown, f"LSTM and XGBoost, WL features, split extrapolation (n: {counts})")
 
 # %% [markdown]
@@ -79,9 +66,9 @@ sgp.rates(shown, f"LSTM and XGBoost, WL features, split extrapolation (n: {count
 spread = []
 for domain in DOMAINS:
     for mode in ("delta", "state"):
-        ours = extrapolation(measured, f"wl-lstm-{mode}", domain)
-        (theirs,) = extrapolation(published, f"wl-lstm-{mode}", domain)
-        seeds = {f"ours, seed {each.seed}": each.value for each in ours}
+        found = both[(both.domain == domain) & (both.variant == f"wl-lstm-{mode}")]
+        (theirs,) = found[found.paper != ""].itertuples()
+        seeds = {f"ours, seed {each.seed}": each.value for each in found[found.paper == ""].itertuples()}
         printed = f"{theirs.value:.2f} ± {theirs.spread:.2f}"
         spread.append({"domain": domain, "mode": mode, "n": theirs.count, **seeds, "published": printed})
 pd.DataFrame(spread).round(2)
@@ -129,14 +116,15 @@ def solved(planner):
 
 
 coverage = [
-    sgp.Rate(f"mode {mode}", model, "larger problems", solved(planner) / len(experts), len(experts))
+    (f"mode {mode}", model, "larger problems", solved(planner) / len(experts), len(experts))
     for (mode, model), planner in planners.items()
 ]
+coverage = pd.DataFrame(coverage, columns=["panel", "line", "series", "value", "count"])
 sgp.rates(coverage, f"Gripper, coverage with and without memory (n = {len(experts)})")
 
 # %%
-for each in coverage:
-    low, high = each.interval
+for each in coverage.itertuples():
+    low, high = sgp.wilson(each.value, each.count)
     print(f"{each.panel}, {each.line}: {each.value:.2f} [{low:.2f}, {high:.2f}] of {each.count}")
 
 # %% [markdown]
@@ -187,8 +175,8 @@ pd.DataFrame(
 # all domains (committed scores), to be read beside the first plot.
 
 # %%
-unseen = [each for each in measured if each.metric == "unseen" and each.variant == "wl-lstm-state" and not each.size]
-pd.DataFrame([vars(each) for each in unseen]).pivot_table(index="domain", columns="split", values="value").round(3)
+unseen = measured[(measured.metric == "unseen") & (measured.variant == "wl-lstm-state") & measured["size"].isna()]
+unseen.pivot_table(index="domain", columns="split", values="value").round(3)
 
 # %% [markdown]
 # ## Which decisions change
@@ -239,8 +227,8 @@ sgp.link(failed, failure.primary.step)
 
 # %%
 titles = [f"state-centric wl-{model}-{mode}" for model in ("lstm", "xgboost") for mode in ("delta", "state")]
-ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for of in (measured, published))
-sgp.coverage_sheet(ours, theirs, "LSTM and XGBoost, all splits")
+both = pd.concat([measured, published])
+sgp.coverage_table(both[both.planner.isin(titles)], "LSTM and XGBoost, all splits")
 
 # %%
-sgp.paper_sheet("state-centric", 4, measured)
+sgp.paper_table("state-centric", 4, measured)

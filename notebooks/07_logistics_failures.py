@@ -88,16 +88,11 @@ for name, found in ranked.items():
 # every prediction is the expert's next embedding.
 
 # %%
-measured = [each for each in sgp.measured() if each.suite == "state-centric"]
-known = pd.DataFrame(
-    [
-        vars(each) | {"planner": sgp.planner_title(each)}
-        for each in measured
-        if (each.domain, each.split, each.size) == ("logistics", "extrapolation", None)
-        and each.metric in ("coverage", "expert_top1", "expert_top3", "expert_rank", "perfect_coverage")
-        and each.variant.startswith("wl")
-    ]
-)
+measured = sgp.load_scores()
+measured = measured[measured.suite == "state-centric"]
+known = measured[(measured.domain == "logistics") & (measured.split == "extrapolation") & measured["size"].isna()]
+known = known[known.variant.str.startswith("wl")]
+known = known[known.metric.isin(["coverage", "expert_top1", "expert_top3", "expert_rank", "perfect_coverage"])]
 print(known.note.iloc[0])
 known.pivot_table(index="planner", columns="metric", values="value").round(2)
 
@@ -314,7 +309,8 @@ CHANGES = {
     "no walks at all": {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
     "successors alone": {"candidates": "one-step"},
 }
-cells = sgp.ablation_cells(suite.name, "contrastive-jumps", ["logistics"], SEED, ["extrapolation"])
+cells = sgp.grid_cells(suite.name, ["logistics"], {"contrastive-jumps": ["aiw"]}, (SEED,), ["extrapolation"])
+cells = sgp.ablation_cells(cells)
 cells = [replace(cell, decodings=(decoding,)) for cell in cells for decoding in cell.decodings]  # a line each
 names = {(tuple(sorted(change.items())), ("default",)): name for name, change in CHANGES.items()}
 chosen = [each for each in cells if not FAST or (each.overrides, each.decodings) in names]
@@ -327,13 +323,15 @@ def changed(cell):
 
 
 title = {each: changed(each) for each in chosen}
-coverage, lengths = [], {}
+coverage = []
 for cell in chosen:
-    found = {each.metric: each for each in sgp.run_grid([cell]).scores if each.split == "extrapolation"}
-    score = found["coverage"]
-    coverage.append(sgp.Rate("Logistics, extrapolation", title[cell], "contrastive jumps", score.value, score.count))
-    lengths[title[cell]] = found["plan_length"].value if "plan_length" in found else None
-sgp.rates(coverage, f"Contrastive jumps with one ingredient changed (n = {coverage[0].count})")
+    scores = sgp.run_grid([cell]).scores
+    found = {row.metric: row for row in scores[scores.split == "extrapolation"].itertuples()}
+    length = found["plan_length"].value if "plan_length" in found else None
+    coverage.append((title[cell], found["coverage"].value, found["coverage"].count, length))
+coverage = pd.DataFrame(coverage, columns=["line", "value", "count", "length"])
+coverage = coverage.assign(panel="Logistics, extrapolation", series="contrastive jumps")
+sgp.rates(coverage, f"Contrastive jumps with one ingredient changed (n = {coverage['count'].iloc[0]})")
 
 # %%
 pd.DataFrame(
@@ -341,11 +339,11 @@ pd.DataFrame(
         {
             "change": each.line,
             "coverage": each.value,
-            "95 % interval": "[{:.2f}, {:.2f}]".format(*each.interval),
+            "95 % interval": "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)),
             "n": each.count,
-            "mean actions of plans found": lengths[each.line],
+            "mean actions of plans found": each.length,
         }
-        for each in coverage
+        for each in coverage.itertuples()
     ]
 ).round(2)
 
@@ -359,6 +357,6 @@ pd.DataFrame(
 
 # %%
 METHODS = ("state-centric", "contrastive-delta", "contrastive-jumps")
-ours = [each for each in measured if each.domain == "logistics" and each.method in METHODS]
-theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
-sgp.coverage_sheet(ours, theirs, "Logistics, all splits", all_published=True)
+ours = measured[(measured.domain == "logistics") & measured.method.isin(METHODS)]
+theirs = sgp.load_scores("published/state-centric")
+sgp.coverage_table(pd.concat([ours, theirs[theirs.table == "1"]]), "Logistics, all splits", all_published=True)

@@ -53,10 +53,11 @@ PLANNERS = (
     "state-centric fsf-xgboost-delta",
     "zero-change wl",
 )
-attempts = [each for each in sgp.measured_attempts() if each.suite == "state-centric"]
-chosen = [each for planner in PLANNERS for each in attempts if sgp.planner_title(each) == planner]
-print(next(each.note for each in sgp.measured() if each.suite == "state-centric" and each.metric == "coverage"))
-print(f"{len(chosen)} attempts, {len({(each.domain, each.problem, each.split) for each in chosen})} problems")
+scores, attempts = sgp.load_scores(), sgp.load_attempts()
+attempts = attempts[attempts.suite == "state-centric"]
+chosen = pd.concat([attempts[attempts.planner == planner] for planner in PLANNERS])
+print(scores.note[(scores.suite == "state-centric") & (scores.metric == "coverage")].iloc[0])
+print(f"{len(chosen)} attempts, {len(chosen[['domain', 'problem', 'split']].drop_duplicates())} problems")
 sgp.coverage_over_size(chosen)
 
 # %% [markdown]
@@ -64,12 +65,11 @@ sgp.coverage_over_size(chosen)
 # planner, the largest size up to which it solved everything it was given says where it begins to fail (empty: at once):
 
 # %%
-rows = pd.DataFrame([vars(each) | {"solved": each.solved, "planner": sgp.planner_title(each)} for each in chosen])
-all_solved = rows.groupby(["planner", "domain", "size"]).solved.all()
+all_solved = chosen.groupby(["planner", "domain", "size"]).solved.all()
 reach = all_solved.groupby(["planner", "domain"]).apply(
     lambda group: group[group.cummin()].index.get_level_values("size").max()
 )
-largest = rows.groupby("domain")["size"].max().rename("largest size tried")
+largest = chosen.groupby("domain")["size"].max().rename("largest size tried")
 pd.concat([largest, reach.unstack("planner")[[*PLANNERS]]], axis=1).astype("Int64")
 
 # %% [markdown]
@@ -170,11 +170,12 @@ figure
 # measured and committed, with one panel for each domain. The first four planners are shown.
 
 # %%
-scaling = sgp.measured_scaling()
-theirs = sgp.published("dynamic-validation")
-if scaling:
-    print("\n".join(sorted({each.note for each in scaling if each.metric == "scale"})))
-    display(sgp.scaling_curves(scaling, theirs=theirs))
+scaling = sgp.load_scores("measured/scaling")
+theirs = sgp.load_scores("published/dynamic-validation")
+both = pd.concat([scaling, theirs[theirs.table == "1"]])
+if len(scaling):
+    print("\n".join(sorted(set(scaling.note[scaling.metric == "scale"]))))
+    display(sgp.scaling_curves(both))
 else:
     print("data/measured/scaling.csv is not there; 'sgp scaling --domain gripper --csv FILE' measures one curve")
 
@@ -182,7 +183,7 @@ else:
 # ## Our numbers beside the paper's: Table 1 of dynamic validation
 
 # %%
-sgp.scaling_table(scaling, [each for each in theirs if each.table == "1"])
+sgp.scaling_table(both)
 
 # %% [markdown]
 # ## Plan length over size
@@ -191,8 +192,8 @@ sgp.scaling_table(scaling, [each for each in theirs if each.table == "1"])
 # because it is lost but because it is slow.
 
 # %%
-if scaling:
-    display(sgp.scaling_curves(scaling, "plan_length", theirs))
+if len(scaling):
+    display(sgp.scaling_curves(both, "plan_length"))
 
 # %% [markdown]
 # ## What bounds every planner
@@ -239,16 +240,12 @@ figure.add_scatter(
     },
     name="ceiling, n = 100",
 )
-measured = [
-    each for each in scaling if (each.domain, each.metric) == (domain.name, "coverage") and each.size is not None
-]
-for by, dash in zip(dict.fromkeys(each.selected_by for each in measured), ("solid", "dash", "dot"), strict=False):
-    line = [each for each in measured if each.selected_by == by]
-    values = [each.value for each in line]
-    figure.add_scatter(x=[each.size for each in line], y=values, name=by, line={"dash": dash})
-wanted = (domain.name, "dynamic", "scale")
-best = next(each for each in theirs if (each.domain, each.selected_by, each.metric) == wanted)
-figure.add_vline(x=best.value, line={"dash": "dash", "width": 1}, annotation_text=f"published Scale {best.value:g}")
+measured = scaling[(scaling.domain == domain.name) & (scaling.metric == "coverage") & scaling["size"].notna()]
+for (by, line), dash in zip(measured.groupby("selected_by", sort=False), ("solid", "dash", "dot"), strict=False):
+    figure.add_scatter(x=line["size"], y=line["value"], name=by, line={"dash": dash})
+best = theirs[(theirs.domain == domain.name) & (theirs.selected_by == "dynamic") & (theirs.metric == "scale")]
+best = best["value"].iloc[0]
+figure.add_vline(x=best, line={"dash": "dash", "width": 1}, annotation_text=f"published Scale {best:g}")
 figure.add_hline(y=rule.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold")
 figure.update_xaxes(title_text="objects")
 figure.update_yaxes(title_text="share", range=[0, 1.05])
@@ -269,18 +266,15 @@ figure
 # scores, means over five seeds; the interval is that of ten problems, whatever the number of seeds.
 
 # %%
-harder = [each for each in sgp.measured() if each.suite == "harder" and each.split]
-print(harder[0].note)
-committed = pd.DataFrame([vars(each) for each in harder if each.size is None]).pivot_table(
-    index=["domain", "split"], columns="metric", values="value"
-)
-rows = [sgp.coverage_of(harder, "contrastive-jumps", "aiw", domain, "harder", row) for domain, row in committed.index]
+harder = scores[(scores.suite == "harder") & (scores.split != "") & scores["size"].isna()]
+print(harder.note.iloc[0])
+committed = harder.pivot_table(index=["domain", "split"], columns="metric", values="value")
+covered = harder[(harder.planner == "contrastive-jumps aiw") & (harder.metric == "coverage")]
+rows = sgp.pool_seeds(covered, ["domain", "split"]).set_index(["domain", "split"]).loc[committed.index]
 larger = sgp.load_suite("harder").domains
 committed["objects"] = [max(each.size for each in larger[domain].splits[row]) for domain, row in committed.index]
-committed["n"] = [each.n for each in rows]
-committed["seeds"] = [each.seeds for each in rows]
-committed["± over seeds"] = [each.spread for each in rows]
-committed["95 % interval"] = ["[{:.2f}, {:.2f}]".format(*each.interval) for each in rows]
+committed[["n", "seeds", "± over seeds"]] = rows[["n", "seeds", "spread"]]
+committed["95 % interval"] = [f"[{row.low:.2f}, {row.high:.2f}]" for row in rows.itertuples()]
 committed = committed.sort_values(["domain", "objects"])
 shown = ["objects", "n", "seeds", "coverage", "± over seeds", "95 % interval", "plan_length", "decisions", "seconds"]
 committed[shown].round(2)
@@ -373,9 +367,10 @@ figure
 # sizes its Table 5).
 
 # %%
-ours = [each for each in sgp.measured() if each.suite == "state-centric" and sgp.planner_title(each) in PLANNERS[:5]]
-printed = [each for each in sgp.published("state-centric") if each.table == "1"]
-sgp.coverage_sheet(ours, printed, "Coverage on the larger problems", splits=("extrapolation",))
+ours = scores[(scores.suite == "state-centric") & scores.planner.isin(PLANNERS[:5])]
+printed = sgp.load_scores("published/state-centric")
+both = pd.concat([ours, printed[printed.table == "1"]])
+sgp.coverage_table(both, "Coverage on the larger problems", splits=("extrapolation",))
 
 # %% [markdown]
 # And a problem of that split, solved, in the player and in the dashboard: a step in the middle, where

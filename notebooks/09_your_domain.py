@@ -281,7 +281,7 @@ sgp.link(worst, step)
 # training.
 
 # %%
-scores = [each for each in sgp.diagnose([other.folder], middle_suite.name) if each.size is None]
+scores = sgp.diagnose([other.folder], middle_suite.name)
 rates = {"expert_top1", "expert_top3", "perfect_coverage"}
 pd.DataFrame(
     [
@@ -291,7 +291,7 @@ pd.DataFrame(
             each.count,
             "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)) if each.metric in rates else "",
         )
-        for each in scores
+        for each in scores[scores["size"].isna()].itertuples()
     ],
     columns=["metric", "mean", "n", "95 % interval"],
 )
@@ -304,7 +304,7 @@ pd.DataFrame(
 # %%
 trials, chosen = sgp.select("contrastive-jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ())
 print("chosen:", *(f"{setting}={value}" for setting, value in chosen.items()))
-Markdown(sgp.trials_sheet(trials, "Settings").markdown())
+Markdown(sgp.trials_table(trials, "Settings").markdown())
 
 # %% [markdown]
 # Six problems tell only large differences: among values of equal coverage the choice is by plan length, then by speed.
@@ -313,7 +313,7 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # - The problems: a situation that no training problem has cannot be learned. Where the whole state space of a training
 #   problem has at most 20,000 states, the labels are exact, so many small problems are better than a few large ones.
 # - `candidates`: `aiw` and `iw` look some actions ahead, `one-step` does not; a lookahead can pass by what matters.
-# - `labels.source`: `experts` or `visited` learn from plans, where state spaces are too large.
+# - `labels.source`: `expert` or `dagger` learn from plans, where state spaces are too large.
 # - `embedding.iterations`, `embedding.open_atoms`, `embedding.closed_atoms`: how far from a change the features look.
 #
 # `overrides` of `sgp.train` sets them (`overrides={"candidates": "one-step"}`), and so does `--set` below. What each of
@@ -332,8 +332,8 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # sgp evaluate RUN --suite courier --splits larger --record               # coverage, judged by VAL
 # sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt            # any problem of the domain
 # sgp solve domain.pddl problem.pddl --run RUN --html plan.html           # the player as one file
-# sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
-# sgp select --suite courier --validation courier-middle                  # settings by validation
+# sgp evaluate RUN --suite courier-middle --diagnose                      # ranks of the expert's choices
+# sgp grid --preset select --suite courier --validation courier-middle    # settings by validation
 # sgp train --method contrastive-jumps --domain courier --suite courier --set candidates=one-step
 # sgp evaluate RUN --suite courier --splits larger --decoding default,greedy
 # sgp dashboard                                                           # Failures, What if, Your own problem

@@ -253,7 +253,7 @@ trained = sgp.train_jointly(
 )
 
 # %%
-sgp.joint_sheet(trained, "Every epoch, and by which validation it was selected")
+sgp.joint_table(trained, "Every epoch, and by which validation it was selected")
 
 # %% [markdown]
 # Loss and coverage need not tell the same: a network that becomes sure of one of several right candidates loses where
@@ -277,7 +277,8 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 # was measured here (`sgp table aiw-ad 1` prints the same). The caption says what was different.
 
 # %%
-sgp.paper_sheet("aiw-ad", 1, [score for score in sgp.measured() if score.suite == "track"])
+scores = sgp.load_scores()
+sgp.paper_table("aiw-ad", 1, scores[scores.suite == "track"])
 
 # %% [markdown]
 # ## In the dashboard

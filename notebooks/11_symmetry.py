@@ -212,7 +212,7 @@ pd.DataFrame(
 # ## How many decisions are decisions of names?
 #
 # On the way of an expert, rename all objects and ask again: which share of the decisions is another one? Two decisions
-# are the same where what they lead to differs in names alone. `sgp diagnose RUN --suite state-centric --renamings 10`
+# are the same where what they lead to differs in names alone. `sgp evaluate RUN --diagnose --renamings 10`
 # measures this for every planner.
 
 # %%

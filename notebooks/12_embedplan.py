@@ -43,8 +43,8 @@ SUITE = "acpbench"
 MOST = 300 if FAST else None  # transitions to learn from
 BRIEF = {"training.epochs": "100", "training.learning_rate": "0.001"} if FAST else {}
 instances = sgp.domain_instances(SUITE, DOMAIN)
-lesson = next(each for each in sgp.lessons(SUITE, "extrapolation", [DOMAIN], SEED, MOST))
-held_out = lesson.held_out(DOMAIN).transitions
+split = next(each for each in sgp.protocol_splits(SUITE, "extrapolation", [DOMAIN], SEED, MOST))
+held_out = split.held_out(DOMAIN).transitions
 task, before, action, after = next(each for each in held_out if len(each.task.objects) > 5)
 sgp.side_by_side([("a state", sgp.picture(task, before)), (f"after {action}", sgp.picture(task, after))])
 
@@ -74,7 +74,7 @@ LEARNERS = {
     "renamed": ("displacements", "renamed", {}),
 }
 models = {
-    name: sgp.load_model(sgp.train_lesson(method, lesson, variant, settings).folder)
+    name: sgp.load_model(sgp.train_split(method, split, variant, settings).folder)
     for name, (method, variant, settings) in LEARNERS.items()
 }
 
@@ -193,18 +193,17 @@ table.round(4)
 # of them in nine domains; here are two domains, few transitions, and Hit@1 in hard pools.
 
 # %%
-asked = sgp.Asked(("hard",), transitions=40, plans=5)
+config = sgp.RetrievalConfig(("hard",), transitions=40, plans=5)
 learners = [
     *sgp.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "30"}),
     *sgp.learners_of(["displacements:copy", "displacements:schema", "displacements:renamed"]),
 ]
 protocols = ["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
-scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), asked, 150)
+scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), config, 150)
 hits = pd.DataFrame(
     [
         {"protocol": each.split, "domain": each.domain, "model": each.variant.split("+")[0], "Hit@1": each.value}
-        for each in scores
-        if each.metric == "hit@1"
+        for each in scores[scores.metric == "hit@1"].itertuples()
     ]
 )
 hits.pivot_table(index="protocol", columns=["domain", "model"], values="Hit@1", sort=False).round(2)

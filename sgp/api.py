@@ -1,25 +1,23 @@
-"""The facade's verbs: what a user can do, composed from the rooms. `import sgp` gives them lazily."""
+"""What a user can do: train, solve, evaluate, diagnose, record and map. `import sgp` gives these names lazily."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgp.analysis import diagnostics, maps, names
-from sgp.analysis.expectations import expectation_records
-from sgp.analysis.explanations import explanation_records
+from sgp.analysis.explanations import expectation_records, explanation_records
 from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
-from sgp.datasets.protocols import Lesson
+from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
@@ -31,17 +29,15 @@ from sgp.datasets.training_data import (
     load_training_data,
 )
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, UnsupportedPddl
-from sgp.evaluation.coverage import Attempt, scores
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, scores, subject_of
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scores import Measurement, Score
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
-from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, planner_of, require_loadable
+from sgp.methods.run_lookup import find_run_for_domain, is_shipped
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
@@ -49,16 +45,21 @@ from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep, rea
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import drawn_variant, learned_by_protocol, left_out_variant, lesson_variant
+from sgp.planning.subject import Variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.reports.card import keep_scores, write_card
-from sgp.workers import Folder, Jobs, Workers, cores, processes, workers
+from sgp.reports.card import save_scores, write_card
+from sgp.workers import Executor, Folder, Jobs, cores, executor, processes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
+RunLike = Run | Path | str  # an opened run, or its folder
 
 
 def train(
@@ -75,57 +76,51 @@ def train(
     without: str = "",
     drawn: tuple[int, int] | None = None,
 ) -> Run:
-    """A trained run: the one in the store where configuration of training and data are the same, else a new one.
-
-    A method that learns from transitions takes several domains.
+    """A trained run: the saved one with the same training configuration and data, else a new one.
 
     Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
-    its own. `overrides` sets fields of the variant's configuration of training, nested ones with dots
-    (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name; `drawn` takes
-    as many of them as its first number says, by the draw of its second.
-    Raises InputError for an unknown method, MissingLibrary for one whose library is not installed, ConfigurationError
-    for an unknown variant or setting or one of decoding, SuiteError for a suite, domain or problem that does not exist
-    and for several domains where the method learns in one, PddlError and PlanError for texts that cannot be used,
-    ToolError where Fast Downward fails, and StoreError for a damaged file.
+    its own. A method that learns from transitions takes several domains.
+
+    Args:
+        overrides: fields of the variant's training configuration, nested ones with dots: `{"boosting.rounds": "200"}`.
+        again: train even where the same run is saved.
+        without: name of a training problem that is left out.
+        drawn: the number of training problems, and the draw that chooses them.
     """
     learner, name, config = configured(method, variant, overrides)
-    crew = workers(jobs)
-    if not crew.elsewhere:
+    runner = executor(jobs)
+    if not runner.remote:
         choose_device(device)  # before expert plans are made: what it raises
     source = load_suite(suite)
     domains = [domain] if isinstance(domain, str) else domain
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
-        data, name = data.without(without), left_out_variant(name, without)
+        data, name = data.without(without), str(Variant(name, left_out=without))
     if drawn is not None:
-        data, name = data.drawn(*drawn), drawn_variant(name, *drawn)
-    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
+        data, name = data.drawn(*drawn), str(replace(Variant.parse(name), drawn=drawn))
+    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, runner, again)
 
 
-def train_lesson(
+def train_split(
     method: str,
-    lesson: Lesson,
+    split: ProtocolSplit,
     variant: str | None = None,
     overrides: Mapping[str, str] | None = None,
     device: str = "auto",
 ) -> Run:
-    """A run trained on what a protocol learns from, or the one in the store that was; see `retrieve`.
-
-    Raises InputError, MissingLibrary, ConfigurationError and StoreError as `train` does, and what a lesson raises when
-    its transitions are asked for.
-    """
+    """A run trained on the training side of a protocol's split, or the saved one; see `retrieve`."""
     learner, name, config = configured(method, variant, overrides)
     if learner.learns_from is not Transitions:
         raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
     choose_device(device)
     key = RunKey(
         learner.key,
-        lesson_variant(name, lesson.protocol, lesson.most, lesson.shots),
-        lesson.suite,
-        lesson.domain,
-        lesson.seed,
+        str(Variant(name, protocol=split.protocol, max_transitions=split.max_transitions, shots=split.shots)),
+        split.suite,
+        split.domain,
+        split.seed,
     )
-    return _trained(key, config, lesson, device, workers(1))
+    return _trained(key, config, split, device, executor(1))
 
 
 def train_given(
@@ -138,25 +133,19 @@ def train_given(
     jobs: int = 1,
     overrides: Mapping[str, str] | None = None,
 ) -> Run:
-    """A run trained on a list of problems of one domain, or the one in the store that was.
+    """A run trained on problems of one domain, or the saved one.
 
-    `plans` has a plan for each problem; where there is none, an expert makes it, `jobs` at a time. The run stands in
-    the store under a suite named by the hash of its problems. Raises InputError, MissingLibrary and ConfigurationError
-    as `train` does, SuiteError for problems of several domains, UnsolvableProblem for one that has no plan, PddlError
-    and PlanError for texts that cannot be used, ToolError where Fast Downward fails, StoreError for a damaged file.
+    `plans` has a plan for each problem; an expert makes those that are None, `jobs` at a time. The run is saved under
+    a suite named by the hash of its problems.
     """
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # before expert plans are made: what it raises
     data = given_texts(learner.learns_from, problems, plans, jobs=jobs)
-    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, workers(1))
+    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, executor(1))
 
 
 def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
-    """A method, its variant's name with the settings that are overridden, and that configuration of training.
-
-    Raises InputError for an unknown method, MissingLibrary for one whose library is not installed, ConfigurationError
-    for an unknown variant or setting, or one of decoding.
-    """
+    """A method, its variant's name with the overridden settings, and that training configuration."""
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
     if isinstance(learner, Selectable):
@@ -164,16 +153,18 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
     return learner, name, config
 
 
-def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, crew: Workers, again: bool = False) -> Run:
-    """The run of the store where configuration and data are the same, else a new one."""
+def _trained(
+    key: RunKey, config: Any, data: Texts | ProtocolSplit, device: str, runner: Executor, again: bool = False
+) -> Run:
+    """The saved run where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     same = found is not None and found.record["data"]["sha256"] == data.sha256
     if found is not None and same and is_of_record(config, found.training):
         logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
     logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
-    if crew.elsewhere:
-        ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
+    if runner.remote:
+        ((_, files),) = runner.map(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
     else:
         _train(key, config, data, device)
@@ -182,15 +173,15 @@ def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, crew: 
     return run
 
 
-def _train(key: RunKey, config: Any, texts: Texts | Lesson, device: str, folder: Path | None = None) -> None:
-    """Trains a run into its place in the store, or into another folder."""
+def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, folder: Path | None = None) -> None:
+    """Train a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
     with new_run(key, origin, folder) as draft:
         learner.train(config, data, draft)
 
 
-def _trained_files(key: RunKey, config: Any, texts: Texts | Lesson, device: str) -> dict[str, bytes]:
+def _trained_files(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str) -> dict[str, bytes]:
     """The files of a run that is trained on another machine."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "run"
@@ -199,7 +190,7 @@ def _trained_files(key: RunKey, config: Any, texts: Texts | Lesson, device: str)
 
 
 def _usable_run(key: RunKey) -> Run | None:
-    """The run of the store; None where there is none, or one that does not load here."""
+    """The saved run; None if there is none, or it does not load here."""
     try:
         run = find_run(key)
         if run is not None:
@@ -209,36 +200,32 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-def fitting(problem: Problem) -> Run:
-    """The trained run that plans in a problem's domain: one that comes with the package, or else the user's latest.
+def run_for(problem: Problem) -> Run:
+    """A trained run for a problem's domain: one that comes with the package, or else the user's latest.
 
-    Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
-    data are missing.
+    Raises DomainMismatch if there is none.
     """
     try:
         domain = read_domain(problem.domain_pddl, problem.domain_source)
     except UnsupportedPddl:  # its actions quantify over the objects of a problem
         domain, _ = problem.alternatives()[0].read()
-    return fitting_run(domain, domain.name)
+    return find_run_for_domain(domain, domain.name)
 
 
 def solve(
     problem: Problem,
-    run: Path | str | None = None,
+    run: RunLike | None = None,
     limit: Limit = NO_LIMIT,
     decoding: str = DEFAULT,
     keep: Keep = "auto",
 ) -> Rollout:
-    """A rollout of one problem by a trained run, or by the one that `fitting` finds.
+    """A rollout of one problem by a trained run; by default by the one that `run_for` finds.
 
-    It keeps all candidates of its steps ("steps"), what was chosen alone ("plan"), or all where they are not too many
-    ("auto"). Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a
-    problem of another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one
-    of an unknown method, ConfigurationError for an unknown decoding, and LimitReached or MemoryError for one that is
-    not read within the limit.
+    `keep`: what its steps store, all candidates ("steps"), only the chosen ones ("plan"), or all if they are few
+    ("auto"). If its goal has alternatives, the rollout is that of the first that is solved.
     """
     tasks = [read_task(each, limit) for each in problem.alternatives()]
-    task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
+    task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
@@ -247,20 +234,20 @@ def solve(
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    rollouts = dataclasses.replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
+    rollouts = replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
     return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation gave: scores, and the attempts behind them by run folder, decoding and split."""
+    """Scores, and the attempts behind them by run folder, decoding and split."""
 
-    scores: tuple[Score, ...]
+    scores: pd.DataFrame  # see `load_scores`
     attempts: Mapping[tuple[str, str, str], Sequence[Attempt]]
 
 
 def evaluate(
-    runs: Sequence[Path | str],
+    runs: Sequence[RunLike] | RunLike,
     suite: str,
     splits: Sequence[str] = (),
     jobs: Jobs = 1,
@@ -269,23 +256,22 @@ def evaluate(
     decodings: Sequence[str] = (DEFAULT,),
     keep: Keep = "auto",
 ) -> Evaluation:
-    """Tries every problem of the splits (all but `train` where none are named) with every run; VAL judges the plans.
+    """Run every planner on every problem of the splits (default: all but `train`) and validate the plans by VAL.
 
-    A run is tried on the suite's domain with its predicates and actions, by each of the `decodings`. `rollouts` is a
-    folder that receives every rollout, a file each, of which `keep` says what it holds, as for `solve`; the dashboard
-    shows those in `own_rollouts_folder()`. `jobs` processes work at a time, 1 works in this one; or the machines of a
-    `Cluster`. Raises DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split,
-    InputError for a run that does not plan or met the suite's instances, ConfigurationError for a decoding that its
-    method does not have and for a
-    `keep` without `rollouts`, StoreError for a damaged run, PlanError for a kept attempt whose plan cannot be read,
-    ToolError where VAL is missing, and ValidationDisagreement where it refuses a plan that our simulator accepts.
+    A run is measured on the suite's domain with the same predicates and actions, by each of the `decodings`.
+
+    Args:
+        jobs: processes at a time, 1 being this one; or the machines of a `Cluster`.
+        rollouts: folder that receives every rollout, a file each; the dashboard shows those in
+            `own_rollouts_folder()`.
+        keep: what these rollouts store, as for `solve`.
     """
     check_keep(keep)
     if rollouts is None and keep != "auto":
-        raise ConfigurationError(f"keep is '{keep}' and no rollout is recorded; record some, or leave it out")
+        raise ConfigurationError(f"keep is '{keep}', but rollouts are not recorded; record them, or leave out keep")
     source = load_suite(suite)
     require_decodings(decodings)
-    opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
+    opened = _opened(runs)
     works, subjects = [], []
     for run in opened:
         method, domain = planning_method(run.key.method), _domain_for(run, source)
@@ -293,7 +279,7 @@ def evaluate(
         for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
                 subject = subject_of(run, source.name, domain.name, split, name)
-                keeping = None if rollouts is None else Keeping(Path(rollouts), subject, keep)
+                keeping = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
                 problems = source.problems(domain.name, split)
                 identity = decoded_identity(method, run.sha256, run.training, name)
                 works.append(Work(str(run.folder), identity, problems, limit, keeping, name))
@@ -308,46 +294,45 @@ def evaluate(
         for run in opened:
             if is_shipped(run):
                 continue  # it belongs to the package
-            keep_scores(run, scored[str(run.folder)])
-    return Evaluation(tuple(score for found in scored.values() for score in found), named)
+            save_scores(run, to_frame(scored[str(run.folder)]))
+    return Evaluation(to_frame(score for found in scored.values() for score in found), named)
 
 
-def export(run: Path | str, file: Path | str) -> None:
-    """Writes a run with its encoder, model, card and scores as one archive."""
+def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
+    """Each run once, opened."""
+    given = [runs] if isinstance(runs, Run | Path | str) else runs
+    return list({run.folder: run for run in map(open_run, given)}.values())
+
+
+def export(run: RunLike, file: Path | str) -> None:
+    """Write a run with its encoder, model, card and scores as one archive."""
     export_run(open_run(run), Path(file))
 
 
 def import_run(file: Path | str, replace: bool = False) -> Run:
-    """Takes an exported run into the store, once it has loaded and reproduced its vectors.
-
-    Raises InputError for a file that is no such archive or where another run stands at its place, and StoreError
-    where the run does not load here.
-    """
+    """Put an exported run into the store, once it has loaded and reproduced its vectors."""
     with unpacked_run(Path(file)) as run:
         require_loadable(run)
         return place_run(run, replace)
 
 
 def diagnose(
-    runs: Sequence[Path | str],
+    runs: Sequence[RunLike] | RunLike,
     suite: str,
     splits: Sequence[str] = (),
     jobs: Jobs = 1,
     decodings: Sequence[str] = (DEFAULT,),
     renamings: int = 0,
-) -> list[Score]:
-    """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
+) -> pd.DataFrame:
+    """How runs see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
-    With `renamings`, which share of the decisions changes where objects have other names, drawn so often, is measured,
-    too (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`. Raises SuiteError for an unknown suite or split,
-    DomainMismatch where it has no domain for a run, InputError for a run that does not plan, ConfigurationError for an
-    unknown decoding, StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError
-    where one is missing and Fast Downward fails.
+    With `renamings`, also the share of decisions that changes if all objects are renamed, over so many random renamings
+    (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`.
     """
     source = load_suite(suite)
     require_decodings(decodings)
     works: list[tuple[Folder, Measurement, list[Demonstration], int]] = []
-    for run in map(open_run, dict.fromkeys(map(Path, runs))):
+    for run in _opened(runs):
         method, domain = planning_method(run.key.method), _domain_for(run, source)
         _require_unmet(run, source)
         decoded = [configure_decoding(method, each)[0] for each in decodings]
@@ -359,18 +344,18 @@ def diagnose(
                 works.append((Folder(run.folder), measurement, expert, renamings))
     scored: dict[int, list[Score]] = {}
     with progress(f"diagnose on {source.name}", len(works)) as bar:
-        for place, found in workers(jobs).each(_diagnose, works):
+        for place, found in executor(jobs).map(_diagnose, works):
             scored[place] = found
             bar.advance()
-    return [score for place in sorted(scored) for score in scored[place]]
+    return to_frame(score for place in sorted(scored) for score in scored[place])
 
 
 def _require_unmet(run: Run, suite: Suite) -> None:
-    """Raises InputError where a run learned from instances of the suite by a protocol, so that splits tell nothing."""
-    if run.key.suite == suite.name and learned_by_protocol(run.key.variant):
+    """Refuse a run that learned from instances of the suite by a protocol: the splits are these instances."""
+    if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
         raise InputError(
             f"{run.folder} learned from instances of suite {suite.name} by a protocol of 'sgp retrieve', and its "
-            "splits are these instances; expected another suite, or a run that 'sgp train' made"
+            "splits are these instances; use another suite, or a run that 'sgp train' made"
         )
 
 
@@ -381,12 +366,11 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
     return scores + (names.by_name(planner, subject, trajectories, renamings) if renamings else [])
 
 
-def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT, planner: Planner | None = None) -> Recorded:
-    """A rollout that a run made, as a file holds it, with what explains every choice.
+def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner: Planner | None = None) -> Recorded:
+    """A rollout of a run as a file holds it, with an explanation of every choice.
 
-    `planner` is the one that made it where it is not the run's own. Where the whole state space is small the record
-    also tells how far the goal is from every state.
-    Raises StoreError for a damaged run, InputError for one of an unknown method.
+    `planner` is the one that made it if it is not the run's own. If the state space is small, the record also holds
+    the distance of every state to the goal.
     """
     opened = open_run(run)
     policy = (planner or planner_of(opened, decoding)).policy
@@ -398,13 +382,11 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT, plan
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
-def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bool = True) -> list[Path]:
-    """Makes the map of a run: its training data and the rollouts of these files that it made, in two dimensions.
+def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool = True) -> list[Path]:
+    """Map a run's training states, and the rollouts in these files that it made, to two dimensions.
 
-    By PCA, and by UMAP too, which takes seconds (`project_neighbours`), unless `neighbours` is false.
-    Gives what was written: `map.json` in the run's folder, and a map beside every file that has rollouts of the run.
-    Raises InputError for a file without any, StoreError for a damaged run, ToolError where expert plans are missing and
-    Fast Downward fails.
+    By PCA, and unless `neighbours` is false also by UMAP, which takes seconds. Returns the files written: `map.json` in
+    the run's folder, and a map beside every file of rollouts.
     """
     opened = open_run(run)
     files = {Path(file): _made_by(opened, Path(file)) for file in rollouts}
@@ -412,7 +394,7 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bo
     decodings = {recorded.about.decoding or DEFAULT for _, recorded, _ in found} or {DEFAULT}
     if len(decodings) > 1:
         raise InputError(
-            f"the rollouts of {opened.folder} were decoded in several ways ({', '.join(sorted(decodings))}), which can "
+            f"the rollouts of {opened.folder} have several decodings ({', '.join(sorted(decodings))}), which can "
             "embed differently; map those of one decoding at a time"
         )
     planner = planner_of(opened, *decodings)
@@ -453,13 +435,13 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 
 
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
-    """The scores of attempts at a split of a suite, compared with its kept expert plans."""
+    """The scores of attempts on a split of a suite, compared with its saved expert plans."""
     place = subject.domain, subject.split
     return scores(subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place))
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
-    """When and where a score of a run is measured on a suite."""
+    """When and where a run is measured on a suite."""
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
     seconds = "processor seconds" if limit.processor else "seconds"
     limits = {"actions": limit.actions, "decisions": limit.decisions, seconds: limit.seconds, "bytes": limit.memory}
@@ -468,10 +450,10 @@ def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
 
 
 def measured_here(run: Run, jobs: Jobs) -> str:
-    """When and where a score of a run is measured, with which versions."""
+    """When and where something is measured, with which versions."""
     known = run.record["versions"].items()
     versions = ", ".join(f"{name} {version}" for name, version in known if name not in ("python", "numpy"))
-    where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
+    where = "a Ray cluster" if executor(jobs).remote else f"{cores()} cores"
     return f"{date.today()}, {where}, {versions}"
 
 

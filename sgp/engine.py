@@ -4,7 +4,7 @@ The library finds engines of other packages by the lines of `up.ini`, or once th
 `sgp.engine.register()`. It has no entry points. Its operation modes have none for few-shot planning either, so that the
 problems to learn from are a parameter: `OneshotPlanner(name="sgp", params={"problems": [...]})`.
 
-Nothing imports this module but unified-planning; the package is imported when it is asked to plan.
+Nothing imports this module but unified-planning; the package is imported when it plans.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     """Plans by a trained run, which stays loaded from one problem to the next.
 
     The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each) with the parameters of `sgp.Estimator` in `learning`, or else the one that `sgp.fitting`
+    a plan or None for each) with the parameters of `sgp.train_given` in `learning`, or else the one that `sgp.run_for`
     finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises what
-    `sgp.Estimator.fit` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
+    `sgp.train_given` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         self._decoding = decoding
         self._run: Run | None = None
         if problems:
-            self._run = _learned(problems, plans, decoding, learning)
+            self._run = _learned(problems, plans, learning)
         elif run is not None:
             self._run = sgp.open_run(run)
         if self._run is not None:
@@ -176,7 +176,7 @@ class _Attempt:
             writer = PDDLWriter(self.problem, empty_preconditions=True)
             problem = _written(self.problem, writer)
             tasks = [sgp.Task(each) for each in problem.alternatives()]
-            run = run or sgp.fitting(problem)
+            run = run or sgp.run_for(problem)
             tasks[0].require_domain(run.domain_text)
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
             return self._result(Status.UNSUPPORTED_PROBLEM, str(error))
@@ -209,9 +209,7 @@ class _Attempt:
         )
 
 
-def _learned(
-    problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, decoding: str, learning: dict[str, Any]
-) -> Run:
+def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, learning: dict[str, Any]) -> Run:
     """A run trained on problems of the library."""
     writers = [PDDLWriter(problem, empty_preconditions=True) for problem in problems]
     texts = [_written(problem, writer) for problem, writer in zip(problems, writers, strict=True)]
@@ -220,7 +218,7 @@ def _learned(
         if len(plans) != len(problems):
             raise SuiteError(f"{len(plans)} plans are given for {len(problems)} problems; expected as many")
         shown = [None if plan is None else one.get_plan(plan) for one, plan in zip(writers, plans, strict=True)]
-    run: Run = sgp.Estimator(decoding=decoding, **learning).fit(texts, shown).run_
+    run: Run = sgp.train_given(problems=texts, plans=shown, **{"method": "contrastive-jumps", **learning})
     return run
 
 
@@ -235,9 +233,11 @@ def _written(problem: AbstractProblem, writer: PDDLWriter) -> Problem:
 def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
     """The actions of a plan that solves one of the tasks that a problem's goal leaves; None where it does not."""
     actions: tuple[Action, ...] = sgp.parse_plan(text)
+    from sgp.planning.trajectory import Trajectory
+
     for task in tasks:
         with suppress(PlanError):
-            sgp.Trajectory.of(task, actions)
+            Trajectory.of(task, actions)
             return actions
     return None
 
@@ -245,9 +245,10 @@ def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
 def _plan(actions: Sequence[Action], attempt: _Attempt, writer: PDDLWriter) -> SequentialPlan:
     """A plan of the library, its names mapped back."""
     environment = attempt.problem.environment
-    thing, named = environment.expression_manager.ObjectExp, writer.get_item_named
+    reference, named = environment.expression_manager.ObjectExp, writer.get_item_named
     instances = [
-        ActionInstance(named(action.name), tuple(thing(named(each)) for each in action.objects)) for action in actions
+        ActionInstance(named(action.name), tuple(reference(named(each)) for each in action.objects))
+        for action in actions
     ]
     return SequentialPlan(instances, environment)
 

@@ -1,24 +1,24 @@
-"""The exceptions of the package, one tree.
+"""Exception hierarchy of the package.
 
 ::
 
     SgpError                     base: every error whose message is meant for the user
-    |- InputError                something given from outside cannot be used
+    |- InputError                an input cannot be used
     |  |- PddlError              a PDDL text: file, line, what was expected
     |  |  `- UnsupportedPddl     correct PDDL that the package does not handle, named
-    |  |- PlanError              a plan that does not fit its problem
+    |  |- PlanError              a plan that is invalid for its problem
     |  |- DomainMismatch         a model or plan of another domain
     |  |- SuiteError             a suite, split or folder of problems
     |  |- ConfigurationError     a setting outside its range, or two that conflict
-    |  |- MissingLibrary         an optional library that is asked for is not installed
+    |  |- MissingLibrary         a requested optional library is not installed
     |  `- PluginError            a method, domain or encoder of another package that cannot be used
     |- ToolError                 an external program is missing or failed
     |- UnsolvableProblem         an expert planner proved that no plan exists
     |- StoreError                a file of the store is damaged or of another version
     `- ValidationDisagreement    our simulator and VAL judge one plan differently
 
-Every message is one sentence with the value, what was expected and the remedy. Not solving a problem is no
-error but an `Outcome`.
+Every message is one sentence with the value, what was expected and the remedy. An unsolved problem is
+an `Outcome`, not an error.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class SgpError(Exception):
 
 
 class InputError(SgpError):
-    """Something given from outside cannot be used."""
+    """An input cannot be used."""
 
 
 class PddlError(InputError):
-    """A PDDL text cannot be used; `source` and `line` (from 1, or None) say where, `shown` shows it below."""
+    """A PDDL text cannot be used: `source`, `line` (from 1, or None), and the excerpt `shown`."""
 
     def __init__(self, message: str, source: str = "PDDL text", line: int | None = None, shown: str = ""):
         self.source, self.line, self._parts = source, line, (message, source, line, shown)
@@ -44,7 +44,7 @@ class PddlError(InputError):
         super().__init__(f"{place}: {message}" + (f"\n{shown}" if shown else ""))
 
     def __reduce__(self) -> tuple[type[PddlError], tuple[str, str, int | None, str]]:
-        return type(self), self._parts  # on its way from another process; the sentence alone would get a place again
+        return type(self), self._parts  # pickling the message alone would prefix the source twice
 
 
 class UnsupportedPddl(PddlError):
@@ -52,7 +52,7 @@ class UnsupportedPddl(PddlError):
 
 
 class PlanError(InputError):
-    """A plan does not fit its problem."""
+    """A plan is invalid for its problem."""
 
 
 class DomainMismatch(InputError):
@@ -68,11 +68,11 @@ class ConfigurationError(InputError):
 
 
 class TextTooLong(ConfigurationError):
-    """A text has more tokens than an encoder of sentences reads."""
+    """A text has more tokens than the sentence encoder accepts."""
 
 
 class MissingLibrary(InputError):
-    """A library that is needed for what was asked is not installed."""
+    """An optional library that the request needs is not installed."""
 
 
 class PluginError(InputError):
@@ -96,9 +96,9 @@ class ValidationDisagreement(SgpError):
 
 
 def expected_one_of(known: Iterable[str], given: str) -> str:
-    """The words for a name that is none of the known ones: all of them, and the one that may be meant.
+    """Message part for an unknown name: the known names and the closest match.
 
-    A setting may be meant by its last part: `rounds` for `boosting.rounds`.
+    The last part of a setting matches the setting: `rounds` for `boosting.rounds`.
     """
     names = list(known)
     meant = [name for name in names if name.rpartition(".")[2] == given] or difflib.get_close_matches(given, names, 1)

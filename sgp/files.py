@@ -1,4 +1,4 @@
-"""Files written whole: an interrupted command leaves the old file or the new one, never half of one."""
+"""Atomic writing of files: an interrupted command leaves the old or the new file."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _REFUSED = (
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENXIO, errno.EIO, errno.EPIPE, errno.EBADF, errno.EINVAL),
     *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
 )
-_OPEN = re.compile(r"/(?:dev|proc/[^/]+)/fd/(\d+)|/dev/std(in|out|err)")  # what this process has open
+_OPEN = re.compile(r"/(?:dev|proc/[^/]+)/fd/(\d+)|/dev/std(in|out|err)")  # open file descriptors of this process
 _STANDARD = {"in": 0, "out": 1, "err": 2}
-_LONGEST = 64  # characters of a file's name that its temporary name has in it
+_LONGEST = 64  # characters of a file's name in the name of its temporary file
 
 
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
-    """A temporary path to write to; `path` gets what was written when the block ends without an error.
+    """Yield a temporary path to write to, which replaces `path` if the block ends without an error.
 
-    It stands beside `path` and takes its name in one step. A link stays, and the file that it leads to is replaced; a
-    device or pipe stays and is written to. Raises StoreError where the disk is full, a file may not be so large, or
-    the place cannot be written.
+    The temporary file is in the folder of `path` and is renamed atomically. For a symbolic link, its target is
+    replaced; a device or pipe is written to. Raises StoreError if the disk is full, the file exceeds the size limit, or
+    `path` cannot be written.
     """
     target = Path(path)
     temporary: Path | None = None
@@ -62,9 +62,9 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 def remove_old(path: Path | str) -> None:
-    """Removes the file that `whole_file` would replace, so that nobody takes it for a new one; a device or pipe stays.
+    """Remove the outdated file that `whole_file` would replace, but no device or pipe.
 
-    Raises StoreError where the place cannot be written.
+    Raises StoreError if the file cannot be removed.
     """
     target = Path(path)
     try:
@@ -76,14 +76,14 @@ def remove_old(path: Path | str) -> None:
 
 
 def _stays(target: Path) -> bool:
-    """Whether a path is no file that another could take the place of: a device, a pipe, what this process has open."""
+    """Whether a path cannot be replaced: a device, a pipe, or an open file descriptor."""
     if _OPEN.fullmatch(os.path.abspath(target)):
         return True
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def _opened(target: Path) -> BinaryIO:
-    """A device, or what this process has open under a number: opened anew it would be written from its beginning."""
+    """Open a device for writing; duplicate an open descriptor, since reopening it would write from the start."""
     found = _OPEN.fullmatch(os.path.abspath(target))
     if found is None:
         return target.open("wb")
@@ -92,9 +92,9 @@ def _opened(target: Path) -> BinaryIO:
 
 
 def _explain(error: Exception, target: Path) -> None:
-    """Raises StoreError for an error of the system, also one that a library written in Rust tells as text alone."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    code = error.errno if isinstance(error, OSError) else told and int(told[1])
+    """Raise StoreError for a known operating system error, including Rust libraries' messages `(os error N)`."""
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    code = error.errno if isinstance(error, OSError) else match and int(match[1])
     if code in _FULL:
         raise StoreError(f"no space left while writing {target}; free some and run the command again") from error
     if code == errno.EFBIG:
@@ -106,18 +106,18 @@ def _explain(error: Exception, target: Path) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Writes a text file whole."""
+    """Write a text file atomically."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Writes a JSON file whole, indented, for people to read too."""
+    """Write an indented JSON file atomically."""
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError for other text, also for NaN and Infinity, which JSON has not."""
+    """Parse JSON strictly. Raises ValueError for invalid text, including NaN and Infinity."""
     return json.loads(text, parse_constant=_refuse_constant)
 
 
@@ -126,7 +126,7 @@ def _refuse_constant(word: str) -> None:
 
 
 def read_json(path: Path | str) -> Any:
-    """The value of a JSON file. Raises StoreError where it is missing or no JSON."""
+    """Read a JSON file. Raises StoreError if it is missing or invalid."""
     try:
         return parse_json(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""What was installed with the package: its version, the folders that it brings, and the libraries of its extras."""
+"""Version, bundled folders and optional libraries of the installed package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERWISE = {"PIL": "pillow", "sklearn": "scikit-learn", "umap": "umap-learn", 
 
 
 def version() -> str:
-    """The version of the package; "unknown" for a checkout on the path that was not installed."""
+    """Version of the package; "unknown" for a checkout that is not installed."""
     try:
         return importlib.metadata.version("sgp")
     except importlib.metadata.PackageNotFoundError:
@@ -22,9 +22,9 @@ def version() -> str:
 
 
 def bundled(name: str) -> Path:
-    """A folder that comes with the package, `data` or `dashboard`.
+    """Folder bundled with the package: `data` or `dashboard`.
 
-    It stands inside an installed package, and beside the package in a checkout. Raises StoreError where it is missing.
+    It is inside an installed package, and beside the package in a checkout. Raises StoreError if it is missing.
     """
     package = Path(str(importlib.resources.files("sgp")))
     for folder in (package / "bundled" / name, package.parent / name):
@@ -39,13 +39,13 @@ def has_dashboard() -> bool:
 
 
 def requirement(module: str) -> str:
-    """What to install for a module: the smallest extra of the package that brings it, or else the library itself."""
+    """Return the smallest extra of the package that includes a module's library, or else the library itself."""
     library = _OTHERWISE.get(module, module).replace("_", "-").lower()
     try:
         lines = importlib.metadata.requires("sgp") or ()
-    except importlib.metadata.PackageNotFoundError:  # a checkout on the path that was not installed
+    except importlib.metadata.PackageNotFoundError:  # a checkout that is not installed
         return library
-    extras: dict[str, list[str]] = {}  # the libraries that each brings
+    extras: dict[str, list[str]] = {}  # libraries by extra
     for line in lines:
         name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if name and extra:
@@ -55,7 +55,7 @@ def requirement(module: str) -> str:
 
 
 def missing(what: str, error: ModuleNotFoundError) -> MissingLibrary | None:
-    """What is raised where `what` needs a library that is not installed; None where a module of our own is missing."""
+    """Return the error for a library that `what` needs, or None if the missing module is part of sgp."""
     library = (error.name or "").partition(".")[0]
     if library in ("", "sgp"):
         return None
@@ -63,7 +63,7 @@ def missing(what: str, error: ModuleNotFoundError) -> MissingLibrary | None:
 
 
 def lacking(what: str, library: str) -> str:
-    """The sentence for a library that is not installed, with the command that installs it."""
+    """Message for a library that is not installed, with the command that installs it."""
     return (
         f"{what} needs the library {library}, which is not installed; install it with "
         f"'pip install \"{requirement(library)}\"'"

@@ -1,4 +1,4 @@
-"""What memory this process holds, what the machine has free, and what a process may take of it."""
+"""Resident memory of this process, free memory of the machine, and the share that a process may use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import gc
 import os
 from pathlib import Path
 
-SHARE = 0.8  # of what is free, so that the machine is never without any
+SHARE = 0.8  # of the free memory; the rest is a reserve
 
 _CGROUPS = Path("/sys/fs/cgroup")
-# Of control groups version 2 and 1: the limit, what is used, and what of that is a cache of files.
+# Control groups version 2 and 1: limit, usage, statistics file, and its field for the file cache.
 _LIMITED = (
     ("memory.max", "memory.current", "memory.stat", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
@@ -18,15 +18,15 @@ _LIMITED = (
 
 
 def resident_memory() -> int:
-    """Bytes of physical memory that this process holds."""
+    """Resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def most_memory() -> int:
-    """Bytes of physical memory that this process has held at most since it started.
+    """Peak resident memory of this process in bytes.
 
-    What `getrusage` tells begins with the most of the process that started this one.
+    `getrusage` is not used because its peak includes the parent process.
     """
     lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     (most,) = [line for line in lines if line.startswith("VmHWM:")]
@@ -34,7 +34,7 @@ def most_memory() -> int:
 
 
 def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROUPS) -> int:
-    """Bytes that the machine can still give to this process: it swaps nothing out, and control groups allow it."""
+    """Bytes that this process can still allocate without swapping and within its control groups."""
     fields = dict(line.split(":") for line in information.read_text(encoding="ascii").splitlines())
     free = 1024 * int(fields["MemAvailable"].split()[0])
     for names in _LIMITED:
@@ -43,7 +43,7 @@ def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROU
 
 
 def _left_in_group(groups: Path, most: str, used: str, statistics: str, cached: str) -> list[int]:
-    """Bytes that are left in the process's own control group, none where it has no limit.
+    """Bytes left in the process's own control group; an empty list without a limit.
 
     Within a container its own group is mounted at the root of all groups.
     """
@@ -56,12 +56,12 @@ def _left_in_group(groups: Path, most: str, used: str, statistics: str, cached: 
 
 
 def fair_share(processes: int) -> int:
-    """Bytes that this process may hold where so many work at once: what it has, and a part of what is free."""
+    """Memory limit in bytes of each of several parallel processes: resident memory plus a share of the free memory."""
     return resident_memory() + int(SHARE * free_memory() / processes)
 
 
 def give_back() -> None:
-    """Hands freed memory back to the machine, which the C library would keep for later."""
+    """Return freed memory to the operating system, which the C library would otherwise retain."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Methods, domains and encoders of other packages: found by their entry points, imported when they are asked for."""
+"""Methods, domains and encoders of other packages: found by entry points, imported on use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS: Mapping[Group, str] = {"sgp.methods": "method", "sgp.domains": "domain",
 
 @dataclass(frozen=True)
 class Plugin:
-    """What a package offers by an entry point: its key, and where it stands in which package."""
+    """Method, domain or encoder that a package registers as an entry point."""
 
     group: Group
     key: str
@@ -30,40 +30,40 @@ class Plugin:
         return f"{_WORDS[self.group]} {self.key} of package {self.package}"
 
     def load(self) -> Any:
-        """What the entry point names, imported now. Raises PluginError where it cannot be."""
+        """Import the object of the entry point. Raises PluginError if the import fails."""
         try:
             return self.entry.load()
-        except Exception as error:  # another's code: whatever it raises, it is that package alone that does not work
+        except Exception as error:  # foreign code may raise anything; only that package is unusable
             raise PluginError(
                 f"{self} cannot be imported from {self.entry.value} ({type(error).__name__}: {error}); update or "
                 f"uninstall {self.package}"
             ) from error
 
     def refused(self, expected: str) -> PluginError:
-        """The error for something that is not what the group asks for."""
+        """Return the error for an object that does not fit the group."""
         return PluginError(
             f"{self} names {self.entry.value}, which is not what it should be: expected {expected}; update or "
             f"uninstall {self.package}"
         )
 
 
-def plugins(group: Group, house: Collection[str] = ()) -> dict[str, Plugin]:
-    """What other packages offer, by key in alphabetical order; nothing is imported.
+def plugins(group: Group, builtin: Collection[str] = ()) -> dict[str, Plugin]:
+    """Plugins of other packages by key in alphabetical order, without importing them.
 
-    Left out, with a warning, are keys of the house and those that two packages claim (`refusals`).
+    Plugins with a built-in key or a key of several packages are skipped with a warning (`refusals`).
     """
-    claims, told = _claims(group), refusals(group, house)
-    for reason in told.values():
+    claims, refused = _claims(group), refusals(group, builtin)
+    for reason in refused.values():
         _warn_once(reason)
-    return {key: found for key, (found, *_) in claims.items() if key not in told}
+    return {key: found for key, (found, *_) in claims.items() if key not in refused}
 
 
-def refusals(group: Group, house: Collection[str] = ()) -> dict[str, str]:
-    """Why plugins are left out, by key: one of the house's keys, or one that two packages claim."""
+def refusals(group: Group, builtin: Collection[str] = ()) -> dict[str, str]:
+    """Reasons for skipped plugins by key: a built-in key, or a key of several packages."""
     word, found = _WORDS[group], {}
     for key, claimed in _claims(group).items():
         packages = " and ".join(each.package for each in claimed)
-        if key in house:
+        if key in builtin:
             found[key] = (
                 f"{word} {key} of package {packages} is refused: sgp has a {word} {key} of its own; rename it in the "
                 f"entry points of {packages}, or uninstall it"
@@ -75,12 +75,12 @@ def refusals(group: Group, house: Collection[str] = ()) -> dict[str, str]:
 
 @cache
 def _claims(group: Group) -> dict[str, tuple[Plugin, ...]]:
-    """The plugins of a group by key; several of one key by the names of their packages."""
+    """Plugins of a group by key; plugins with the same key are sorted by package name."""
     found: dict[str, dict[str, Plugin]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         key = entry.name.lower().replace("_", "-") if group == "sgp.methods" else entry.name.lower()
         package = entry.dist.name if entry.dist else entry.module
-        found.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # a folder twice on the path is one
+        found.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # duplicate path entries count once
     return {key: tuple(claimed[name] for name in sorted(claimed)) for key, claimed in sorted(found.items())}
 
 

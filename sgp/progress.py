@@ -1,6 +1,6 @@
 """Progress bars on standard error for anything that may take over a second.
 
-Threads have none: they do parts of what the main thread has a bar for, and many bars would write over each other.
+Only the main thread shows bars, because bars of several threads would overwrite each other.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ def _bar(iterable: Iterable[Item] | None, description: str, total: int | None) -
 
 
 def track(iterable: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Iterates with a bar that says what runs, how far it is and how long it will take."""
+    """Iterate with a bar that shows the description, the progress and the remaining time."""
     yield from _bar(iterable, description, total)
 
 
 class Bar:
-    """A bar that is moved by hand."""
+    """Progress bar that the caller advances."""
 
     def __init__(self, bar: tqdm[None]):
         self._bar = bar
 
     def advance(self, count: int = 1) -> None:
-        """Counts `count` more as done."""
+        """Advance by `count` units."""
         self._bar.update(count)
 
     def say(self, text: str) -> None:
-        """Shows a short text behind the bar."""
+        """Show a short text after the bar."""
         self._bar.set_postfix_str(text, refresh=False)
 
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Bar]:
-    """A bar for work that reports itself, `total` units of it; without one it counts and promises no end."""
+    """Yield a bar of `total` units; without a total, the bar shows only the count."""
     with _bar(None, description, total) as bar:
         yield Bar(bar)

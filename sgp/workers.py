@@ -1,8 +1,10 @@
-"""Who does independent pieces of work: this process, several processes here, or the machines of a Ray cluster.
+"""Executors of independent tasks: this process, several local processes (joblib), or a Ray cluster.
 
-A task is a call of an importable function with values that can be sent: texts, numbers, frozen dataclasses of them, and
-`Folder`s. What it gives back is sent too. Tasks depend on their arguments alone, so that neither who does them nor
-in which order, nor doing one again because a machine was lost, changes a result.
+A task is a call of an importable function with values that can be pickled, and `Folder`s. Results depend on the
+arguments alone: not on the executor, the order, or a task being repeated because a machine was lost.
+
+The cluster takes Ray's own tasks instead of joblib's backend for Ray, whose pool of actors neither repeats the tasks of
+a lost machine nor sends files to machines without the store.
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ from sgp.errors import ConfigurationError, ToolError
 Result = TypeVar("Result")
 Arguments = tuple[Any, ...]
 
-RETRIES = 3  # how often a task is done again whose process or machine was lost: it may be the task that kills it
-_AHEAD = 2  # tasks that a cluster holds for each of its processors, so that none waits for the next
-_LOOK = 1.0  # seconds between two looks at whether the work was called off
-_AT_WORK = "SGP_AT_WORK"  # in the environment: how many processes of this machine do tasks at once
-_REACH = 10.0  # seconds to wait for the head of a cluster to answer
+RETRIES = 3  # of a task whose process or machine was lost: the task itself may be what kills it
+_QUEUED = 2  # tasks submitted for each processor of a cluster, so that none waits for the next
+_POLL = 1.0  # seconds between two checks of whether the work was cancelled
+_WORKERS = "SGP_WORKERS"  # environment variable: worker processes on this machine
+_TIMEOUT = 10.0  # seconds to wait for the head of a cluster to answer
 
 
 @dataclass(frozen=True)
@@ -44,83 +46,79 @@ class Folder:
         return {file.name: file.read_bytes() for file in sorted(self.path.iterdir()) if file.is_file()}
 
 
-class Workers(Protocol):
-    """Does tasks. `elsewhere`: on machines that do not see the files of this one; `slots`: so many at a time."""
+class Executor(Protocol):
+    """Runs tasks, `slots` at a time; `remote` where the files of this machine are out of reach."""
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether the store of this machine is out of reach where tasks are done."""
+    def remote(self) -> bool:
+        """Whether tasks run on machines that do not see the store of this one."""
 
     @property
     def slots(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
 
-    def each(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Calls a function for each task; the task's place and its result, as they end.
+    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Call a function for each task; yield the task's number and its result in order of completion."""
 
-        Raises what the function raises.
-        """
-
-    def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Like `each`, for a function that hands out tasks: its last argument are the workers for them."""
+    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Like `map`, for a function that runs tasks itself: its last argument is the executor for them."""
 
 
 @dataclass(frozen=True)
-class Here:
+class Serial:
     """This process, one task after the other."""
 
-    elsewhere: ClassVar[bool] = False
+    remote: ClassVar[bool] = False
     slots: ClassVar[int] = 1
 
-    def each(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Calls a function for each task when its result is asked for."""
-        for place, task in enumerate(tasks):
-            yield place, _call(function, task)
+    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Call a function for each task when the result is requested."""
+        for number, task in enumerate(tasks):
+            yield number, _call(function, task)
 
-    def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """The same, with this process for what is handed out."""
-        return self.each(function, ((*task, self) for task in tasks))
+    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Run the nested tasks in this process, too."""
+        return self.map(function, ((*task, self) for task in tasks))
 
 
 @dataclass(frozen=True)
 class Processes:
-    """So many processes of this machine."""
+    """Several processes of this machine, by joblib."""
 
     slots: int
-    elsewhere: ClassVar[bool] = False
+    remote: ClassVar[bool] = False
 
-    def each(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Calls a function for each task in one of the processes; a single task is done in this one."""
+    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Call a function for each task in one of the processes; a single task runs in this one."""
         import joblib
 
-        found = list(tasks)
-        if len(found) < 2:
-            yield from Here().each(function, found)
+        all_tasks = list(tasks)
+        if len(all_tasks) < 2:
+            yield from Serial().map(function, all_tasks)
             return
+        workers = min(self.slots, len(all_tasks))
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=self.slots, return_as="generator_unordered")
-            slots = min(self.slots, len(found))
             yield from parallel(
-                joblib.delayed(_placed)(slots, place, function, task) for place, task in enumerate(found)
+                joblib.delayed(_numbered)(workers, number, function, task) for number, task in enumerate(all_tasks)
             )
 
-    def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """The same; each process does itself what the function hands out."""
-        return self.each(function, ((*task, Here()) for task in tasks))
+    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Run the nested tasks of a task in its process."""
+        return self.map(function, ((*task, Serial()) for task in tasks))
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The machines of a Ray cluster, by the address of its head (HOST:PORT), of which this machine is one.
+    """The machines of a Ray cluster, given the address HOST:PORT of its head; this machine is one of them.
 
-    A task whose process or machine is lost is done again elsewhere, three times at most. Everything else raises
-    ToolError: a cluster that is not there or lost, a task that keeps losing its process, ray missing here;
-    ConfigurationError for an address of another form.
+    A task whose process or machine is lost runs again elsewhere, `RETRIES` times at most. Raises ToolError where ray is
+    missing, or the cluster is not there or lost.
     """
 
     address: str
-    called_off: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
-    elsewhere: ClassVar[bool] = True
+    cancelled: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
+    remote: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         host, _, port = self.address.rpartition(":")
@@ -131,7 +129,7 @@ class Cluster:
 
     @property
     def slots(self) -> int:
-        """The processors of the cluster as it is now. Raises ToolError where there is none."""
+        """The cluster's number of processors at present."""
         processors = int(_connected(self.address).cluster_resources().get("CPU", 0))
         if not processors:
             raise ToolError(
@@ -140,81 +138,76 @@ class Cluster:
             )
         return processors
 
-    def each(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Calls a function for each task on one of the machines; place and result, as they end.
-
-        Raises what the function raises, and ToolError where the cluster cannot be reached or gives a task up.
-        """
+    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Call a function for each task on one of the machines; yield number and result in order of completion."""
         ray = _connected(self.address)
-        remote = ray.remote(_there).options(num_cpus=1, max_retries=RETRIES)
-        sent: dict[Folder, Any] = {}
+        remote = ray.remote(_run_remotely).options(num_cpus=1, max_retries=RETRIES)
+        uploaded: dict[Folder, Any] = {}
 
-        def send(value: Any) -> Any:
+        def sent(value: Any) -> Any:
             if not isinstance(value, Folder):
                 return value
-            if value not in sent:
-                sent[value] = ray.put(_Packed.of(value))
-            return sent[value]
+            if value not in uploaded:
+                uploaded[value] = ray.put(_Packed.of(value))
+            return uploaded[value]
 
         waiting, running = enumerate(tasks), dict[Any, int]()
         try:
             while True:
-                for place, task in islice(waiting, max(0, _AHEAD * self.slots - len(running))):
-                    running[remote.remote(function, *map(send, task))] = place
+                for number, task in islice(waiting, max(0, _QUEUED * self.slots - len(running))):
+                    running[remote.remote(function, *map(sent, task))] = number
                 if not running:
                     return
-                ended, _ = ray.wait(list(running), timeout=_LOOK)
-                if self.called_off.is_set():
+                ended, _ = ray.wait(list(running), timeout=_POLL)
+                if self.cancelled.is_set():
                     raise CancelledError
-                for each in ended:
-                    yield running.pop(each), _result(ray, each, self.address)
+                for reference in ended:
+                    yield running.pop(reference), _result(ray, reference, self.address)
         finally:
-            for each in running:
-                ray.cancel(each, force=True)  # compiled code hears no interrupt
+            for reference in running:
+                ray.cancel(reference, force=True)  # compiled code ignores interrupts
 
-    def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """The same for a function that hands out tasks to its last argument: it runs here, in one thread for each
-        processor, and its tasks on the cluster.
-        """
-        inner = replace(self, called_off=threading.Event())
+    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
+        """Call the function here, in one thread for each processor, and run its tasks on the cluster."""
+        inner = replace(self, cancelled=threading.Event())
         pool = ThreadPoolExecutor(max_workers=self.slots)
         try:
-            futures = {pool.submit(function, *task, inner): place for place, task in enumerate(tasks)}
+            futures = {pool.submit(function, *task, inner): number for number, task in enumerate(tasks)}
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:  # where one failed or the user interrupts, the others end too
-            inner.called_off.set()
+        finally:  # after an error or an interrupt the others end, too
+            inner.cancelled.set()
             pool.shutdown(cancel_futures=True)
 
 
-Jobs = int | Workers  # processes of this machine, or workers
+Jobs = int | Executor  # a number of processes on this machine, or an executor
 
 
-def workers(jobs: Jobs) -> Workers:
-    """The workers for `--jobs`: this process for 1, processes for more, and workers themselves."""
+def executor(jobs: Jobs) -> Executor:
+    """The executor for a number of jobs: this process for 1, several processes for more."""
     if not isinstance(jobs, int):
         return jobs
-    return Here() if jobs == 1 else Processes(jobs)
+    return Serial() if jobs == 1 else Processes(jobs)
 
 
-def at_work() -> int:
-    """How many processes of this machine do tasks at once, as far as this one knows: they share its memory."""
-    return int(os.environ.get(_AT_WORK, "1"))
+def worker_count() -> int:
+    """Number of worker processes on this machine, as far as this one knows: they share its memory."""
+    return int(os.environ.get(_WORKERS, "1"))
 
 
 def cores() -> int:
-    """The processor cores that this process may use."""
+    """Number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def processes(jobs: Jobs) -> int:
-    """How many processes may run on this machine: the number asked for, or one per core beside a cluster."""
+    """Number of processes that may run on this machine: the requested one, or one per core beside a cluster."""
     return jobs if isinstance(jobs, int) else cores()
 
 
-# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it:
-# threads of several processes that wait for each other spin, and those that they wait for do not get the core. Where
-# someone asks for more threads they sleep while they wait.
+# Environment of a process in which numerical libraries compute with one thread, since other processes run beside it:
+# threads of several processes that wait for each other spin, and keep the core from those that they wait for. If the
+# user asks for more threads, they sleep while they wait.
 ONE_THREAD: Mapping[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -223,19 +216,19 @@ ONE_THREAD: Mapping[str, str] = {
 
 
 def threads() -> int:
-    """How many threads a library computes with that is told in each call: one, where the user asked for no more."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else 1
+    """Number of threads for libraries that take it as an argument: one, unless the user asks for more."""
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    return int(requested) if requested.isdigit() and int(requested) else 1
 
 
 def compute_with_one_thread() -> None:
-    """Has numerical libraries that are loaded from now on compute with one thread, where the user asked for no more."""
+    """Make numerical libraries that are loaded from now on compute with one thread, unless the user asks for more."""
     os.environ.update({**ONE_THREAD, **os.environ})
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Has torch compute with one thread: a network's sums are taken in one order then, whatever else runs."""
+    """Make torch compute with one thread, so that it sums in one order whatever else runs."""
     import torch
 
     threads = torch.get_num_threads()
@@ -250,9 +243,9 @@ def _call(function: Callable[..., Result], task: Arguments) -> Result:
     return function(*(str(value.path) if isinstance(value, Folder) else value for value in task))
 
 
-def _placed(slots: int, place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
-    os.environ[_AT_WORK] = str(slots)
-    return place, _call(function, task)
+def _numbered(workers: int, number: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+    os.environ[_WORKERS] = str(workers)
+    return number, _call(function, task)
 
 
 @dataclass(frozen=True)
@@ -270,12 +263,12 @@ class _Packed:
         return cls(digest.hexdigest(), files)
 
 
-_unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash: the next task with this folder finds it
+_unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash, for the next task with the same folder
 
 
-def _there(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What a process of another machine does; Ray has put values in the place of references."""
-    os.environ[_AT_WORK] = str(cores())
+def _run_remotely(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a task in a process of another machine; Ray has replaced references by their values."""
+    os.environ[_WORKERS] = str(cores())
     return function(*(_path_of(value) if isinstance(value, _Packed) else value for value in arguments))
 
 
@@ -290,10 +283,7 @@ def _path_of(packed: _Packed) -> str:
 
 
 def _connected(address: str) -> Any:
-    """Ray, connected to this cluster: once for the life of the process, since it starts processes for each connection.
-
-    Raises ToolError where ray is missing or the cluster is not there.
-    """
+    """Ray, connected to this cluster: once in the life of a process, since it starts processes for each connection."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -309,7 +299,7 @@ def _connected(address: str) -> Any:
         host, _, port = address.rpartition(":")
         remedy = f"start it with 'ray start --head --port {port}' on {host}, or leave --cluster out to work here"
         try:  # Ray itself would try for two minutes and then end the process
-            socket.create_connection((host, int(port)), timeout=_REACH).close()
+            socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
         except OSError as error:
             raise ToolError(f"no Ray cluster answers at {address} ({error}); {remedy}") from error
         try:
@@ -324,7 +314,7 @@ def _connected(address: str) -> Any:
 
 
 _connecting = threading.Lock()
-_joined: set[str] = set()  # the address that this process is connected by: Ray tells another one for a host's name
+_joined: set[str] = set()  # the address that this process is connected by: Ray reports another one for a host's name
 
 
 def _result(ray: Any, reference: Any, address: str) -> Any:
@@ -335,5 +325,5 @@ def _result(ray: Any, reference: Any, address: str) -> Any:
     except ray.exceptions.RayError as error:
         raise ToolError(
             f"the cluster at {address} lost a task for good, after {RETRIES} more tries where its process died "
-            f"({str(error).splitlines()[0]}); give it more memory, then run the command again: what is done is kept"
+            f"({str(error).splitlines()[0]}); give it more memory, then run the command again: finished tasks stay"
         ) from error

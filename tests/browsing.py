@@ -1,4 +1,4 @@
-"""What the tests in a real browser share: which browser, a dashboard that serves, keys and steps of the player."""
+"""Shared functions of the browser tests: browser, dashboard server, keys and steps of the player."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 @contextlib.contextmanager
 def serving(home):
-    """The address of a dashboard that serves with a store, until the end."""
+    """Yield the address of a dashboard that runs with a store."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -33,7 +33,7 @@ def serving(home):
 
 
 def watched(page):
-    """The page; what it asks for is in its list `asked`, what its scripts raise and nobody answers in `wrong`."""
+    """Return the page with a list `asked` of its requests and a list `wrong` of uncaught errors of its scripts."""
     page.asked, page.wrong = [], []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
@@ -42,7 +42,7 @@ def watched(page):
 
 
 def expect(locator):
-    """Playwright's assertions, which look again until they hold."""
+    """Return Playwright's assertions, which retry until they are satisfied."""
     from playwright.sync_api import expect
 
     expect.set_options(timeout=60_000)
@@ -50,7 +50,7 @@ def expect(locator):
 
 
 def expect_stop(page, stop):
-    """Waits for a stop of the tour, counted from 1; the whole page, so that the next key finds its listener."""
+    """Wait for a stop of the tour, counted from 1, and for the whole page, whose listener receives the next key."""
     page.locator("[data-testid=stBaseButton-primary]", has_text=f"{stop} ").wait_for()
     page.wait_for_selector("[data-test-script-state=notRunning]")
 
@@ -60,7 +60,7 @@ def expect_step(page, place, seconds=30):
 
 
 def expect_playing_beyond(page, places):
-    """Waits for a step that is none of these; one that is played is too short to be waited for."""
+    """Wait for a step other than these; a single played step is too short to wait for."""
     others = "".join(f':not([data-step="{place}"])' for place in places)
     page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=30_000)
 

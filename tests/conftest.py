@@ -1,4 +1,4 @@
-"""Problems and runs that many tests share."""
+"""Problems and runs shared by many tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, serving
 from tests.requirements import CHROMIUM, require
 
-os.environ.update({**ONE_THREAD, **os.environ})  # others compute beside the tests, and threads wait for each other
+os.environ.update({**ONE_THREAD, **os.environ})  # other processes compute beside the tests; threads would wait
 
 
 # Compiles the kernels of lifted search in a second process, while the first compiles the others.
@@ -31,12 +31,12 @@ from sgp.planning.lookahead import Lookahead
 from sgp.planning.task import Task
 
 task = Task(load_suite("state-centric").problems("gripper", "train")[0], "lifted")
-Lookahead("types", enough=16, representatives=True)(task, task.init)
+Lookahead("types", min_novel=16, representatives=True)(task, task.init)
 """
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiles the kernels before processes that test, each of which would compile them."""
+    """Compile the kernels once, before the test processes start, each of which would compile them."""
     if not hasattr(config, "workerinput") and not are_compiled():
         print("compiling kernels, once for these sources; this takes a while", flush=True)
         with subprocess.Popen([sys.executable, "-c", LIFTED_SEARCH], cwd=config.rootpath, stderr=subprocess.DEVNULL):
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips what cannot run on this machine; in CI it fails."""
+    """Skip tests that this machine cannot run; in CI they fail instead."""
     require(item)
 
 
@@ -97,13 +97,13 @@ def blocks_problem(blocks: str, init: str, goal: str) -> Problem:
 
 @pytest.fixture
 def two_blocks() -> Task:
-    """a and b on the table, a wanted on b: two actions, pick-up a and stack a b."""
+    """a and b on the table, goal a on b: two actions, pick-up a and stack a b."""
     return Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
 
 
 @pytest.fixture
 def three_blocks() -> Task:
-    """c on a, b on the table; a wanted on b, b on c: Sussman's anomaly, six actions."""
+    """c on a, b on the table; goal a on b, b on c: Sussman's anomaly, six actions."""
     return Task(blocks_problem("a b c", "(ontable a) (on c a) (clear c) (ontable b) (clear b)", "(on a b) (on b c)"))
 
 
@@ -121,7 +121,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that keeps its runs for the whole test run, shared by all of its worker processes."""
+    """A store for the whole test run, shared by all of its worker processes."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-home"
     home.mkdir(exist_ok=True)
@@ -130,13 +130,13 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def in_shared_home(shared_home: Path) -> Iterator[Path]:
-    """That store in use, for modules whose tests may find what others made."""
+    """Use the shared store, for modules whose tests may find the runs of other tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SGP_HOME", str(shared_home))
         yield shared_home
 
 
-# Small enough for a second of training.
+# Small enough to train within a second.
 QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
 QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
@@ -166,13 +166,13 @@ QUICK_OF = {
 
 
 def origin_of(method, training, data) -> Origin:
-    """What a run is made from that is saved without the facade."""
+    """Return the origin of a run that is saved without the facade."""
     return Origin(asdict(training), data.domains, data.facts, "cpu", method.libraries)
 
 
 @pytest.fixture(scope="session")
 def quick_run(shared_home: Path):
-    """Trains a method on a bundled domain with few rounds; each run once, whichever worker process asks first."""
+    """Train a method on a bundled domain with few rounds; each run is trained once for all worker processes."""
 
     def train(method: str, domain: str, variant: str | None = None) -> sgp.Run:
         lock = shared_home / f".{method}-{domain}-{variant}"
@@ -187,7 +187,7 @@ def quick_run(shared_home: Path):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Headless chromium; a module's own, because what drives it occupies the thread's event loop."""
+    """Headless chromium, one per module, because its driver occupies the thread's event loop."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -198,6 +198,6 @@ def browser():
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory):
-    """A dashboard that serves with an empty store of a user."""
+    """Address of a dashboard that runs with an empty user store."""
     with serving(tmp_path_factory.mktemp("served")) as found:
         yield found

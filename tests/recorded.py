@@ -8,10 +8,10 @@ from sgp.datasets.store import data_folder
 
 
 def recorded_file(pattern):
-    """The first file of data/recorded of a pattern, whose ending may be left out."""
+    """Return the first file of data/recorded that matches a pattern; the suffix may be left out."""
     return sorted((data_folder() / "recorded").glob(f"{pattern}.jsonl.gz"))[0]
 
 
 def recorded_lines(pattern):
-    """Its lines."""
+    """Return its lines."""
     return gzip.decompress(recorded_file(pattern).read_bytes()).decode().splitlines()

@@ -1,4 +1,4 @@
-"""What marked tests need beside the extra 'dev': skipped with a sentence where it is missing, failed in CI."""
+"""Requirements of marked tests besides the extra 'dev': without them, tests are skipped, and fail in CI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 def missing(marker: str) -> str | None:
-    """What tests of a marker lack on this machine, and how to install it; None where nothing is missing."""
+    """Return the missing requirements of a marker and how to install them, or None."""
     if marker == "browser" and CHROMIUM is None:
         return "no chromium on the path; install Debian's package 'chromium'"
     for module in MODULES.get(marker, ()):
@@ -30,7 +30,7 @@ MODULES = {
 
 
 def require(item: pytest.Item) -> None:
-    """Skips a test whose marker's requirements are missing, or fails it where the variable CI is set."""
+    """Skip a test whose marker's requirements are missing, or fail it where the variable CI is set."""
     for marker in ("browser", *MODULES):
         lack = missing(marker) if item.get_closest_marker(marker) else None
         if lack is not None:

@@ -1,4 +1,4 @@
-"""Samples of combinations of parameters, for tests whose whole product takes minutes and finds no more."""
+"""Samples of combinations of parameters, for tests whose full product takes minutes and finds no more errors."""
 
 from __future__ import annotations
 

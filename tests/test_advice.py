@@ -1,4 +1,4 @@
-"""Commands that messages advise work when they are copied: the command line knows them, and the main ones are run."""
+"""Commands in messages work when copied: the command line accepts them, and the main ones are run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sgp.cli import app
 PACKAGE = Path(sgp.__file__).parent
 CASE = Path(__file__).parent / "cases" / "advice-domain-name"
 COMMAND = re.compile(r"'((?:sgp|pip install) [^']*)'|(?<!')\b(pip install [^']*'[^']*')")
-VALUE = "VALUE"  # stands for what a message puts in
+VALUE = "VALUE"  # placeholder for a value inserted into a message
 RUNS = CliRunner()
 
 
 def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The texts of a module with their lines, but for docstrings."""
+    """Return the texts of a module with their lines, without docstrings."""
     passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) in passed:
@@ -40,7 +40,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def advised() -> dict[str, str]:
-    """The commands in all messages of the package, with where the first message stands that has it."""
+    """Return the commands in all messages of the package, each with the place of the first message."""
     found: dict[str, str] = {}
     for file in sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "dashboard").rglob("*.py")]):
         for line, text in texts(ast.parse(file.read_text(encoding="utf-8"))):
@@ -75,7 +75,7 @@ def test_messages_of_every_kind_are_found():
 
 @pytest.mark.parametrize("command", [each for each in {**ADVISED, **EXAMPLES} if each.startswith("sgp ")])
 def test_the_command_line_knows_what_is_advised(command):
-    """Verb, options, and no more arguments than it takes; required ones may be left to the reader."""
+    """Command, options and at most the accepted number of arguments; required arguments may be missing."""
     _, name, *words = shlex.split(command.replace("...", ""))
     if name == VALUE:
         return
@@ -85,7 +85,7 @@ def test_the_command_line_knows_what_is_advised(command):
     assert not [word for word in words if word.startswith("-") and word not in options], ADVISED.get(command)
     if words and words[-1].startswith("-") and not options[words[-1]].is_flag:
         words.append(VALUE)  # "with '--rollout'"
-    if words != [VALUE]:  # else a message puts in all words
+    if words != [VALUE]:  # otherwise the message inserts all words
         _, left, _ = verb.make_parser(click.Context(verb)).parse_args(words)
         assert not left, ADVISED.get(command)
 
@@ -110,7 +110,7 @@ def answer(*words) -> tuple[int, str]:
 
 @pytest.mark.parametrize("name", ["shelves", "shelves&echo"])
 def test_what_solve_advises_leads_to_a_plan_when_it_is_copied(home, tmp_path, name):
-    folder = tmp_path / "my folder"  # not called like the domain
+    folder = tmp_path / "my folder"  # other than the name of the domain
     shutil.copytree(CASE, folder)
     for file in folder.iterdir():
         file.write_text(file.read_text().replace("shelves", name))

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
+from numba.core import caching
 
 import sgp
 from sgp import compilation
@@ -23,63 +23,57 @@ CALL = "from sgp.caller import caller; print(caller({}), sum(caller.stats.cache_
 
 
 @pytest.fixture
-def nothing_reported(monkeypatch):
+def anew(monkeypatch):
+    """Forget cached folders and the messages already given."""
     monkeypatch.setattr(compilation._Cache, "_reported", False)
     monkeypatch.setattr(compilation._Cache, "_unsaved", False)
+    compilation.kernel_folder.cache_clear()
+    yield
+    compilation.kernel_folder.cache_clear()
 
 
-def test_kernels_compile_in_memory_where_no_cache_can_be_written(monkeypatch, caplog, nothing_reported):
-    def double(value):
-        return 2 * value
+def double(value):
+    return 2 * value
 
-    def triple(value):
-        return 3 * value
 
-    monkeypatch.setattr(compilation._Implementation, "_locator_classes", [compilation._Nowhere])
-    assert [compilation.compiled(each)(4) for each in (double, triple)] == [8, 12]
+def triple(value):
+    return 3 * value
+
+
+def test_kernels_compile_in_memory_where_no_cache_can_be_written(monkeypatch, caplog, anew):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/dev/null/none")
+    assert [compilation.compiled(function)(4) for function in (double, triple)] == [8, 12]
     (record,) = caplog.records
     assert "set NUMBA_CACHE_DIR to one that can" in record.getMessage()
 
 
-def test_kernels_compile_in_memory_where_the_disk_is_full(tmp_path, monkeypatch, caplog, nothing_reported):
+def test_kernels_compile_in_memory_where_the_disk_is_full(tmp_path, monkeypatch, caplog, anew):
     def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def double(value):
-        return 2 * value
-
-    def triple(value):
-        return 3 * value
-
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compilation._Files, "_save_data", full)
-    assert [compilation.compiled(each)(4) for each in (double, triple)] == [8, 12]
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    assert [compilation.compiled(function)(4) for function in (double, triple)] == [8, 12]
     (message,) = [record.getMessage() for record in caplog.records if "No space left" in record.getMessage()]
     assert str(tmp_path) in message
 
 
-def test_a_folder_below_tmpdir_that_others_can_write_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(compilation.tempfile, "tempdir", str(tmp_path))
-    compilation._temporary_folder.cache_clear()
-    folder = Path(compilation._temporary_folder())
-    assert str(os.geteuid()) in folder.name
-    try:
-        function = compilation.mix.py_func
-        for unsafe in (lambda: folder.mkdir() or folder.chmod(0o777), lambda: folder.symlink_to(tmp_path / "other")):
-            (tmp_path / "other").mkdir(mode=0o700, exist_ok=True)
-            unsafe()
-            assert compilation._Temporary.from_function(function, compilation.__file__) is None
-            folder.unlink() if folder.is_symlink() else folder.rmdir()
-        assert compilation._Temporary.from_function(function, compilation.__file__) is not None
-        assert folder.stat().st_mode & 0o777 == 0o700
-        assert not list((tmp_path / "other").iterdir())
-    finally:
-        compilation._temporary_folder.cache_clear()
+def test_a_folder_below_tmpdir_that_others_can_write_is_not_used(tmp_path):
+    base, other = tmp_path / "kernels", tmp_path / "other"
+    other.mkdir(mode=0o700)
+    for unsafe in (lambda: base.mkdir() or base.chmod(0o777), lambda: base.symlink_to(other)):
+        unsafe()
+        with pytest.raises(PermissionError, match="no folder of this user alone"):
+            compilation._opened(base, "name", tmp_path / "none", private=True)
+        base.unlink() if base.is_symlink() else base.rmdir()
+    assert compilation._opened(base, "name", tmp_path / "none", private=True).is_dir()
+    assert base.stat().st_mode & 0o777 == 0o700
+    assert not list(other.iterdir())
 
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the package with two kernels more, one of which calls the other, in another file."""
+    """A copy of the package with two more kernels in separate files, one of which calls the other."""
     shutil.copytree(PACKAGE, tmp_path / "sgp", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "sgp" / "callee.py").write_text(CALLEE.format(1))
     (tmp_path / "sgp" / "caller.py").write_text(CALLER)
@@ -101,7 +95,7 @@ def started(package, argument, **other):
 
 
 def forget_that_root_writes_anywhere():
-    """Takes from the superuser, once a program is started, what lets it write where permissions forbid it."""
+    """Remove the superuser's capability to override permissions from programs started later."""
     drop_from_bounding_set, override_permissions = 24, 1
     ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions)
 
@@ -113,16 +107,17 @@ def said(process):
 
 
 def test_an_edited_callee_in_another_file_is_compiled_into_its_caller(package):
-    kept = package / "sgp" / "__pycache__"
+    saved = package / "sgp" / "__pycache__" / "kernels"
     assert said(started(package, 3)) == ["8", "0"]
     assert said(started(package, 3)) == ["8", "1"]  # from the disk
-    before = set(kept.glob("caller*.nb?"))
-    assert len(before) == 2
+    assert len(list(saved.rglob("caller*.nb?"))) == 2
     (package / "sgp" / "callee.py").write_text(CALLEE.format(10))
     assert said(started(package, 3)) == ["26", "0"]
-    after = set(kept.glob("caller*.nb?"))
-    assert len(after) == 2  # what the older sources gave is gone
-    assert not before & after
+    assert len([path for path in saved.iterdir() if path.is_dir()]) == 2
+    for value in range(20, 23):  # only some of the older versions stay
+        (package / "sgp" / "callee.py").write_text(CALLEE.format(value))
+        assert said(started(package, 3)) == [str(2 * (3 + value)), "0"]
+    assert len([path for path in saved.iterdir() if path.is_dir()]) == compilation._VERSIONS
 
 
 @pytest.mark.slow
@@ -137,8 +132,9 @@ def test_kernels_beside_a_package_that_cannot_be_written_are_read_and_others_go_
     assert said(started(package, 3)) == ["8", "0"]
     (package / "temporary").mkdir()
     beside = package / "sgp" / "__pycache__"
-    before = sorted(beside.iterdir())
-    beside.chmod(0o555)
+    before = sorted(beside.rglob("*"))
+    for folder in (beside, *(path for path in before if path.is_dir())):
+        folder.chmod(0o555)
     elsewhere = {"TMPDIR": str(package / "temporary"), "XDG_CACHE_HOME": "/dev/null/none"}
     elsewhere["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
@@ -151,9 +147,10 @@ def test_kernels_beside_a_package_that_cannot_be_written_are_read_and_others_go_
         assert folder.stat().st_mode & 0o777 == 0o700
         second = started(package, "3), caller(3.5", **elsewhere)
         assert second.communicate(timeout=120) == ("8 9.0 2\n", "")
-        assert sorted(beside.iterdir()) == before
+        assert sorted(beside.rglob("*")) == before
     finally:
-        beside.chmod(0o755)
+        for folder in (beside, *(path for path in before if path.is_dir())):
+            folder.chmod(0o755)
 
 
 def kernel_files():
@@ -161,7 +158,7 @@ def kernel_files():
 
 
 def test_what_kernels_take_from_other_files_stands_in_files_of_kernels():
-    """Numba freezes a constant into the machine code; one of another file would not be in the hash of the sources."""
+    """Numba compiles constants into the machine code; the source hash would miss one from another file."""
     of_kernels = {"compilation"} | {file.stem for file in kernel_files()}
     wrong = []
     for file in kernel_files():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.evaluation.scores import read_scores, select
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -94,8 +95,8 @@ def test_the_worked_method_plans_by_two_decodings_of_one_training(examples):
     words = f"evaluate {done.stdout.split()[-1]} --suite state-centric --splits interpolation --decoding default,wide"
     done = sgp_command(examples, f"{words} --csv scores.csv --jobs 1")
     assert done.returncode == 0, done.stderr
-    scores = sgp.read_scores(examples / "scores.csv")
-    assert [each.decoding for each in scores if each.metric == "coverage" and not each.size] == ["", "wide"]
+    scores = read_scores(examples / "scores.csv")
+    assert list(select(scores, metric="coverage", size=None).decoding) == ["", "wide"]
 
 
 def test_files_that_are_named_exist():

@@ -1,4 +1,4 @@
-"""The site, built from a stand-in notebook and looked at in a real browser; and the reference's sources."""
+"""The site, built from a stand-in notebook and opened in a real browser; and the sources of the reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ go.Figure(go.Scatter(x=[1, 2, 3], y=[3, 1, 2]), {"title": {"text": "Lines & dots
     """\
 recorded = next(each for each in sgp.recorded_rollouts().rollouts if each.head["outcome"] == "horizon")
 sgp.show(recorded, step=4)""",
-    "sgp.show(recorded, sgp.expert_rollout(recorded), step=2)",
+    "sgp.show(recorded, sgp.viewer.expert_rollout(recorded), step=2)",
     "sgp.link(recorded, 4)",
     'print("on the fast path:", FAST)',
     'from IPython.display import Markdown\nMarkdown("| one | two |\\n| --- | --- |\\n| 1.00 [.84, 1.00] | `x` |")',
@@ -71,7 +71,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, built):
-    """Opens a page of the site; asserts at the end that it asked for nothing outside and that no script failed."""
+    """Open a page of the site; at the end, assert that there were no outside requests and no script errors."""
     pages = []
 
     def open_(name, **options):
@@ -181,7 +181,7 @@ def test_text_stands_out_from_its_ground(open_page, scheme):
         assert contrast >= 4.5, selector
 
 
-# The ratio of the WCAG between an element's text and the nearest ground that is not transparent.
+# The WCAG contrast ratio between an element's text and the nearest background that is not transparent.
 CONTRAST = """(selector) => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => channels(colour).slice(0, 3).map((each) => each / 255)

@@ -1,4 +1,4 @@
-"""The package as an engine of unified-planning, tried on problems of the library's own."""
+"""The package as an engine of unified-planning, on the library's own problems."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.datasets.runs import list_runs
 from sgp.errors import InputError, PddlError, SuiteError
 
 pytest.importorskip("unified_planning", reason="unified-planning is missing; install the extra 'dev'")
@@ -83,7 +84,7 @@ def walker(rooms=3, wanted="room 2", there="there"):
 
 
 def reads(problem):
-    if type(problem) is not UnifiedProblem:  # hierarchies and schedules are no actions in PDDL
+    if type(problem) is not UnifiedProblem:  # hierarchical and scheduling problems cannot be written as PDDL actions
         return False
     try:
         writer = PDDLWriter(problem)
@@ -99,8 +100,8 @@ def reads(problem):
 def test_what_is_supported_is_what_is_read(name):
     problem = EXAMPLES[name]
     assert SgpEngine.supports(problem.kind) <= reads(problem), "a kind that is promised is read"
-    # Their numbers are those of their metric alone: costs that the plan's quality is measured by, which are read.
-    # The value that the other leaves undefined is no condition of any action that PDDL could name.
+    # The numbers of the first two occur only in their metric, i.e. as action costs, which are read.
+    # The undefined value of the third is not part of any condition of an action that PDDL could express.
     if name not in ("travel", "travel_with_consumptions", "basic_undef_bool"):
         assert SgpEngine.supports(problem.kind) == reads(problem)
 
@@ -148,7 +149,7 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
     first = OneshotPlanner(name="sgp", params=params)
     plans = [first.solve(problem).plan for problem in problems]
     assert all(SequentialPlanValidator().validate(*pair) for pair in zip(problems, plans, strict=True))
-    (trained,) = sgp.list_runs()
+    (trained,) = list_runs()
     assert (trained.key.variant, trained.key.seed, trained.record["data"]["train"]) == ("one-step", 2, 2)
 
     def no_expert(problems, *_):
@@ -157,7 +158,7 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
 
     monkeypatch.setattr("sgp.datasets.given_problems.plans_of", no_expert)
     OneshotPlanner(name="sgp", params={**params, "plans": plans})
-    assert len(sgp.list_runs()) == 1, "what was trained before is not trained again"
+    assert len(list_runs()) == 1, "what was trained before is not trained again"
     with pytest.raises(SuiteError, match="1 plans are given for 3 problems"):
         OneshotPlanner(name="sgp", params={**params, "plans": plans[:1]})
 
@@ -186,7 +187,7 @@ def test_what_it_cannot_read_is_unsupported(run):
     assert (other.status, other.plan) == (Status.UNSUPPORTED_PROBLEM, None)
     assert "lacks the predicate" in other.log_messages[0].message
     numeric = EXAMPLES["basic_numeric"]
-    with pytest.warns(UserWarning, match="cannot establish"):  # named, it is asked all the same
+    with pytest.warns(UserWarning, match="cannot establish"):  # selected by name, the engine runs all the same
         refused = planner.solve(numeric)
     assert refused.status is Status.UNSUPPORTED_PROBLEM
     assert "numeric conditions" in refused.log_messages[0].message

@@ -17,7 +17,7 @@ from sgp.files import read_json, remove_old, whole_file, write_text
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.linear import LinearModel
 
-SMALL = 4096  # bytes that a file may have
+SMALL = 4096  # maximum size of a file in bytes
 LIMITED = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({SMALL}, {SMALL}))\n"
 
 
@@ -97,7 +97,7 @@ def trees():
 
 @pytest.mark.parametrize("model", [trees, lambda: LinearModel(np.zeros((40, 40)))])
 def test_weights_on_a_full_disk_are_a_sentence(model, tmp_path, small_files):
-    """A limit on the size of files stands in for a full disk: libraries report both alike."""
+    """A limit on the size of files stands in for a full disk: libraries report both equally."""
     with pytest.raises(StoreError, match="weights is larger than this process may write; raise the limit"):
         model().save(tmp_path / "weights")
     assert not list(tmp_path.iterdir())

@@ -54,11 +54,11 @@ def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
     found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
     assert f"MissingLibrary: {'method gnn-value' if library == 'torch' else 'sgp.scaling_curves'} needs" in found.stderr
     if library == "plotly":
-        words = ["sgp", "report", "--out", str(tmp_path / "report")]
+        words = ["sgp", "table", "--report", str(tmp_path / "report")]
         asked = f"sys.argv = {words}\nfrom sgp.cli import main\nmain()"
         found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
         assert found.returncode == 2
-        assert found.stderr.startswith("sgp: sgp report needs the library plotly")
+        assert found.stderr.startswith("sgp: sgp table needs the library plotly")
 
 
 @pytest.mark.slow

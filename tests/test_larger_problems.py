@@ -10,7 +10,7 @@ import pytest
 import sgp
 from sgp.datasets.store import data_folder
 from sgp.evaluation.attempts import read_attempts
-from sgp.evaluation.scores import read_scores
+from sgp.evaluation.scores import read_scores, select
 
 SEEDS = (13, 14, 15, 16, 17)
 HARDER = sgp.load_suite("harder")
@@ -18,8 +18,8 @@ MEASURED = data_folder() / "measured"
 
 
 def covered():
-    """The coverage scores of each row of the suite, by seed."""
-    scores = [each for each in read_scores(MEASURED / "scores-harder.csv") if each.metric == "coverage"]
+    """Return the coverage scores of each row of the suite, by seed."""
+    scores = list(select(read_scores(MEASURED / "scores-harder.csv"), metric="coverage").itertuples())
     rows = [(domain, row) for domain, found in HARDER.domains.items() for row in found.splits]
     return {place: {each.seed: each for each in scores if (each.domain, each.split) == place} for place in rows}
 
@@ -31,17 +31,13 @@ def test_every_row_was_measured_with_every_seed():
 @pytest.mark.parametrize("suite", ["harder", "state-centric"])
 def test_committed_coverage_is_that_of_the_attempts_and_counts_distinct_problems(suite):
     tried = {}
-    for row in read_attempts(MEASURED / f"attempts-{suite}.csv"):
+    for row in read_attempts(MEASURED / f"attempts-{suite}.csv").itertuples():
         tried.setdefault((row.planner, row.domain, row.split, row.seed), []).append(row)
     manifest = sgp.load_suite(suite)
-    scores = [each for each in read_scores(MEASURED / f"scores-{suite}.csv") if each.metric == "coverage"]
-    assert len({(each.planner, each.domain, each.split, each.seed) for each in scores if each.size is None}) == len(
-        tried
-    )
-    for score in scores:
-        entries = {
-            e.name: e for e in manifest.domains[score.domain].splits[score.split] if score.size in (None, e.size)
-        }
+    scores = select(read_scores(MEASURED / f"scores-{suite}.csv"), metric="coverage", size=None)
+    assert len(scores) == len(tried)
+    for score in scores.itertuples():
+        entries = {e.name: e for e in manifest.domains[score.domain].splits[score.split]}
         rows = [row for row in tried[score.planner, score.domain, score.split, score.seed] if row.problem in entries]
         assert {row.problem: row.like for row in rows} == {name: each.like for name, each in entries.items()}
         assert score.value == pytest.approx(mean(row.solved for row in rows))

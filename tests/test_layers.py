@@ -1,4 +1,4 @@
-"""Packages import downward only, and a domain's name stands in its own file alone."""
+"""Packages import downward only, and a domain's name occurs in its own file alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 from pathlib import Path
 
 import sgp
-from sgp.cli.verbs import app
-from sgp.methods import method_keys
+from sgp.cli.commands import app
+from sgp.domains import all_domains
+from sgp.methods import all_methods, method_keys
+from sgp.reports.papers import all_papers
 
 ROOT = Path(sgp.__file__).parent
 
-# From the ground up; packages of one layer do not import each other.
+# Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
     {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "memory", "workers"},
     {"planning"},
@@ -23,7 +25,7 @@ LAYERS = [
     {"analysis", "viewer"},
     {"reports"},
     {"api"},
-    {"experiments", "service", "estimator"},
+    {"experiments", "service"},
     {"cli", "engine", "contracts"},
     {"__main__"},
 ]
@@ -89,13 +91,13 @@ def test_planning_and_domains_need_no_learning_library():
 
 
 def is_verb(package, node):
-    """Whether a constant names one of the commands, as `sgp grid` does and a domain, too."""
+    """Whether a constant names one of the commands; `grid`, for example, is also a domain."""
     return package in ("cli", "experiments") and node.value in {each.name for each in app.registered_commands}
 
 
 def test_a_domains_name_stands_in_its_own_file_alone():
-    names = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
-    scripts = {path.stem for path in ROOT.rglob("*.js")}  # the player's buttons are its transport
+    names = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
+    scripts = {path.stem for path in ROOT.rglob("*.js")}  # `transport` is also the script of the player's buttons
     for path, package, tree in modules():
         if package == "domains":
             continue
@@ -109,12 +111,12 @@ def test_a_domains_name_stands_in_its_own_file_alone():
 
 
 def test_a_papers_key_stands_in_its_own_file_alone():
-    """And where a method says whose it is, and where experts are named after those who used them.
+    """Other allowed places: the paper of a method, and experts named after their first users.
 
-    A key that is a suite's or a method's, too, may also stand where a command chooses one of these.
+    A key that also names a suite or a method may occur where a command selects one of these.
     """
-    keys = {paper.key for paper in sgp.all_papers()}
-    other_things = {*sgp.suite_names(), *(method.key for method in sgp.all_methods())}
+    keys = {paper.key for paper in all_papers()}
+    other_things = {*sgp.suite_names(), *(method.key for method in all_methods())}
     dashboard = [
         (path, "views", ast.parse(path.read_text())) for path in (ROOT.parent / "dashboard/views").glob("*.py")
     ]

@@ -1,4 +1,4 @@
-"""The numbers that README and docs show are those of the files of measurements, which say when they were made."""
+"""The numbers in README and docs equal those of the files of measurements, which have their date."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.reports.against_lama import write_against
-from tests.reports.test_against_lama import tried
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
@@ -20,7 +18,7 @@ PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs"
 
 @pytest.fixture
 def docs(monkeypatch):
-    """The programs of the folder `docs`."""
+    """Import the programs of the folder `docs`."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import measured
 
@@ -57,23 +55,11 @@ def test_a_wrong_number_is_mended_and_a_missing_one_is_named(docs, monkeypatch):
         docs.renewed(page.replace("stand-in", "other"))
 
 
-def test_the_table_beside_lama_is_made_as_soon_as_it_is_measured(docs, monkeypatch, tmp_path):
-    import sources_of_results
-
-    monkeypatch.setattr(sources_of_results, "data_folder", lambda: tmp_path)
-    assert docs.SOURCES["against-lama"]() == "Not measured yet."
-    write_against(tmp_path / "measured" / "against-lama.csv", [tried(size) for size in (10, 60)])
-    page = docs.renewed("<!-- measured: against-lama -->\nNot measured yet.\n<!-- end -->")
-    assert "Measured until 2026-11-23, 2 cores, up to 3 processes at once; contrastive-jumps aiw seed 13." in page
-    assert "| gripper | below 50 | 1 | 1 | 1 | 2.00 | 0.50 | 4.00 [4.00, 4.00] |" in page
-    assert docs.renewed(page) == page
-
-
 def test_every_measured_file_says_when_and_where():
     tracked = subprocess.run(["git", "ls-files", "data/measured"], cwd=ROOT, capture_output=True, text=True).stdout
     for name in tracked.split():
         if not name.endswith(".csv") or Path(name).name.startswith(("attempts-", "selection-")):
-            continue  # these have one line an attempt or a trial, beside the scores
+            continue  # these have one line for each attempt or trial
         with (ROOT / name).open(newline="") as file:
             notes = {row["note"] for row in csv.DictReader(file)}
         wrong = {note for note in notes if not re.search(r"\d{4}-\d\d-\d\d, \d+ cores", note)}

@@ -67,7 +67,7 @@ def test_resident_memory_is_that_of_this_process():
 def test_the_most_memory_is_that_of_this_process_and_not_of_the_one_that_started_it():
     held = np.ones(50_000_000, np.uint8)
     assert most_memory() >= resident_memory() >= len(held)
-    named = "from pathlib import Path; Path('/proc/self/comm').write_text('a: b::c')"  # as a cluster names its own
+    named = "from pathlib import Path; Path('/proc/self/comm').write_text('a: b::c')"  # as a cluster may do
     command = f"{named}; from sgp.memory import most_memory; print(most_memory())"
     said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
     assert 10**6 < int(said) < most_memory() - len(held) // 2

@@ -1,4 +1,4 @@
-"""The notebooks run, their pairs agree, they hold no outputs and no method, and use the public API alone."""
+"""The notebooks run, their pairs agree, they have no outputs and no methods, and use the public API alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.domains import all_domains
 
 jupytext = pytest.importorskip("jupytext", reason="jupytext is missing; install the extra 'notebooks'")
 
@@ -17,13 +18,13 @@ ROOT = Path(sgp.__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
-LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
+LEARNING = {"backward", "zero_grad", "partial_fit"}  # methods called by a training loop
 FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
-DOMAINS = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
+DOMAINS = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
 
 
 def differences(script, notebook):
-    """Where a pair does not agree: cells' kinds, text and tags."""
+    """Differences between script and notebook: kinds of cells, text and tags."""
 
     def cells(each):
         return [(cell.cell_type, cell.source.strip(), cell.metadata.get("tags", [])) for cell in each.cells]
@@ -37,7 +38,7 @@ def differences(script, notebook):
 
 
 def faults(notebook):
-    """What a notebook of the repository must not have, a sentence each."""
+    """Return the faults of a notebook of the repository, a sentence each."""
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
         yield "the kernel is not python3"
     if "widgets" in notebook.metadata:
@@ -65,7 +66,7 @@ def faults(notebook):
 
 
 def misplaced(tree):
-    """What belongs into the package, or passes the facade by."""
+    """Return code that belongs in the package or bypasses the facade."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -90,7 +91,7 @@ def outside_the_facade(module):
 
 
 def trains(loop):
-    """Whether a loop runs over epochs, or calls what updates a model."""
+    """Whether a loop runs over epochs, or calls a method that updates a model."""
     head = [loop.target, loop.iter] if isinstance(loop, ast.For) else [loop.test]
     names = [node.id for part in head for node in ast.walk(part) if isinstance(node, ast.Name)]
     called = {node.func.attr for node in ast.walk(loop) if isinstance(node, ast.Call) and hasattr(node.func, "attr")}
@@ -104,7 +105,7 @@ def asks_for_a_domain(test):
 
 @pytest.fixture(scope="session")
 def notebooks_home(shared_home):
-    """A store that all notebooks of a test run share, as they share a reader's."""
+    """A store shared by all notebooks of a test run, as a reader's notebooks share one."""
     return shared_home.with_name("notebooks-home")
 
 
@@ -151,7 +152,7 @@ import numpy as np
 import sgp
 from sgp import Task
 
-rows = [row for row in sgp.measured() if row.domain == "gripper"]
+rows = [row for row in sgp.load_scores().itertuples() if row.domain == "gripper"]
 for row in rows:
     print(row.value)
 """

@@ -1,4 +1,4 @@
-"""Methods, domains and encoders of other packages: a worked one that is installed, and some that do not work."""
+"""Methods, domains and encoders of other packages: an installed worked example, and some invalid ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.domains import all_domains
+from sgp.methods import method_keys
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 EXAMPLE = Path(__file__).with_name("plugin_example")
@@ -36,7 +38,7 @@ def store(tmp_path_factory):
 
 
 def package(folder, name, group, key, code, value="THING"):
-    """A package as an installer leaves it: a module and its metadata."""
+    """An installed package: a module and its metadata."""
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code)
     info = folder / f"{module}-1.0.dist-info"
@@ -121,7 +123,7 @@ SOLVED = """\
 import sgp
 run = sgp.train("zero-change", "gripper", "state-centric")
 problem = sgp.load_suite("state-centric").problems("gripper", "train")[0]
-print(sgp.solve(problem, run.folder).outcome, [each.key for each in sgp.all_methods()], len(sgp.all_domains()))
+print(sgp.solve(problem, run.folder).outcome, [each.key for each in all_methods()], len(all_domains()))
 """
 
 
@@ -159,7 +161,7 @@ def test_a_plugin_that_does_not_work_breaks_itself_alone(code, words, tmp_path):
     if code != "THING = 3\n":
         return
     done = python("-c", SOLVED, paths=[tmp_path], store=home)
-    assert done.stdout.startswith(f"solved {list(sgp.method_keys())} {len(sgp.all_domains())}"), done.stderr
+    assert done.stdout.startswith(f"solved {list(method_keys())} {len(all_domains())}"), done.stderr
     assert done.stderr.count("method mine of package broken") == 1, "told, once"
 
 

@@ -15,7 +15,7 @@ import sgp
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Each public name with what it stands for, and each public method of the public classes."""
+    """Each public name with its object, and each public method of the public classes."""
     for name in sgp.__all__:
         entry = getattr(sgp, name)
         yield name, entry
@@ -28,7 +28,7 @@ def entries() -> Iterator[tuple[str, Any]]:
 
 
 def faults(entry: Any) -> Iterator[str]:
-    """What is wrong with the docstring of a class or function."""
+    """Return the faults of the docstring of a class or function."""
     doc = (entry.__doc__ or "").strip()
     summary = doc.partition("\n\n")[0]
     generated = inspect.isclass(entry) and (

@@ -1,4 +1,4 @@
-"""Tasks are done here, by processes and by a Ray cluster of two machines, whatever happens to one of them."""
+"""Tasks run in this process, in worker processes and on a Ray cluster of two machines, one of which may fail."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 import sgp
-from sgp.cli.verbs import FAILED
+from sgp.cli.commands import FAILED
+from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import RolloutRecorder
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
-from sgp.workers import ONE_THREAD, Cluster, Folder, Here, Processes, at_work, one_thread, workers
+from sgp.workers import ONE_THREAD, Cluster, Folder, Processes, Serial, executor, one_thread, worker_count
 from tests.test_cli import call
 
 TINY = 100 * 2**20  # bytes of each machine's object store
@@ -29,21 +30,21 @@ SPLITS = ("validation", "interpolation")
 
 
 def on_cluster(test):
-    """Marks a test that needs the cluster; the first of them waits for its machines to start."""
+    """Mark a test that needs the cluster; the first of them waits for its machines to start."""
     return pytest.mark.cluster(pytest.mark.timeout(900)(test))
 
 
 @pytest.fixture(scope="module")
 def machines():
-    """A head without processors and two machines of one each; ends them."""
+    """Start a head without CPUs and two machines with one CPU each; end them afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # as the tests themselves, not behind them
+        patch.setenv("RAY_worker_niceness", "0")  # same priority as the tests
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sgp.__file__).parents[1]), *sys.path]))
         import ray
         from ray.cluster_utils import Cluster as Machines
 
-        prompt = {"health_check_period_ms": 1000}  # so that a lost machine is missed after seconds
+        prompt = {"health_check_period_ms": 1000}  # so that a lost machine is noticed within seconds
         head = {"num_cpus": 0, "object_store_memory": TINY, "include_dashboard": False, "_system_config": prompt}
         found = Machines(initialize_head=True, head_node_args=head)
         for _ in range(2):
@@ -69,7 +70,7 @@ def refuse(number):
 
 
 def die_once(number, mark):
-    """Kills its own process the first time, as a machine out of memory does."""
+    """Kill the own process in the first call, as a machine out of memory does."""
     if number == 2 and not Path(mark).exists():
         Path(mark).touch()
         os.kill(os.getpid(), 9)
@@ -80,53 +81,53 @@ def die(number):
     os.kill(os.getpid(), 9)
 
 
-def add_up(numbers, crew):
-    return sum(result for _, (result, _) in crew.each(squared, [(number,) for number in numbers]))
+def add_up(numbers, runner):
+    return sum(result for _, (result, _) in runner.map(squared, [(number,) for number in numbers]))
 
 
 every_kind = pytest.mark.parametrize(
-    "crew",
-    [Here(), Processes(2), pytest.param("cluster", marks=[pytest.mark.cluster, pytest.mark.timeout(900)])],
+    "runner",
+    [Serial(), Processes(2), pytest.param("cluster", marks=[pytest.mark.cluster, pytest.mark.timeout(900)])],
     ids=["here", "processes", "cluster"],
     indirect=True,
 )
 
 
 @pytest.fixture
-def crew(request):
-    """Workers of a kind; a cluster is started when one is first asked for."""
+def runner(request):
+    """Return the executor of a kind; the cluster is started on first use."""
     return request.getfixturevalue("cluster") if request.param == "cluster" else request.param
 
 
 def test_workers_are_chosen_in_one_place():
-    assert workers(1) == Here()
-    assert workers(3) == Processes(3)
-    assert workers(Cluster("head:6379")) == Cluster("head:6379")
+    assert executor(1) == Serial()
+    assert executor(3) == Processes(3)
+    assert executor(Cluster("head:6379")) == Cluster("head:6379")
 
 
 @every_kind
-def test_every_kind_of_workers_gives_the_same_results(crew, tmp_path):
+def test_every_kind_of_workers_gives_the_same_results(runner, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.bin").write_bytes(bytes(range(256)))
     tasks = [(number, Folder(tmp_path)) for number in range(7)]
-    assert dict(crew.each(squared, tasks)) == {number: (number**2, ["a.txt", "b.bin"]) for number in range(7)}
-    assert dict(crew.each(squared, [])) == {}
-    sums = dict(crew.delegate(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
+    assert dict(runner.map(squared, tasks)) == {number: (number**2, ["a.txt", "b.bin"]) for number in range(7)}
+    assert dict(runner.map(squared, [])) == {}
+    sums = dict(runner.map_nested(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
     assert sums == {0: 14, 1: 41, 2: 0}
 
 
 @every_kind
-def test_an_error_comes_back_as_it_was_raised(crew):
+def test_an_error_comes_back_as_it_was_raised(runner):
     with pytest.raises(PddlError) as raised:
-        list(crew.each(refuse, [(number,) for number in range(5)]))
+        list(runner.map(refuse, [(number,) for number in range(5)]))
     assert str(raised.value) == "numbers.pddl, line 7: 3 is one too many"
     assert (raised.value.source, raised.value.line) == ("numbers.pddl", 7)
-    assert dict(crew.each(refuse, [(1,), (2,)])) == {0: 1, 1: 2}, "the workers go on"
+    assert dict(runner.map(refuse, [(1,), (2,)])) == {0: 1, 1: 2}, "the workers go on"
 
 
 @on_cluster
 def test_a_task_whose_process_was_killed_is_done_again(cluster, tmp_path):
-    found = dict(cluster.each(die_once, [(number, str(tmp_path / "died")) for number in range(4)]))
+    found = dict(cluster.map(die_once, [(number, str(tmp_path / "died")) for number in range(4)]))
     assert [found[place][0] for place in range(4)] == [0, 1, 2, 3]
     assert os.getpid() not in {process for _, process in found.values()}
     assert (tmp_path / "died").exists()
@@ -135,7 +136,7 @@ def test_a_task_whose_process_was_killed_is_done_again(cluster, tmp_path):
 @on_cluster
 def test_a_task_that_always_kills_its_process_is_a_sentence(cluster):
     with pytest.raises(ToolError, match=r"lost a task for good, after 3 more tries .*give it more memory, then"):
-        list(cluster.each(die, [(1,)]))
+        list(cluster.map(die, [(1,)]))
 
 
 def comparable(attempts):
@@ -146,12 +147,12 @@ def comparable(attempts):
 def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     machines, cluster, quick_run, home, monkeypatch
 ):
-    """The machine is taken away when the first of many chunks came back, while it has others."""
+    """The machine is removed after the first of many chunks, while it computes others."""
     monkeypatch.setattr("sgp.evaluation.parallel.CHUNK", 1)
     run = quick_run("contrastive-jumps", "gripper", "one-step").folder
     alone = sgp.evaluate([run], "state-centric", SPLITS)
     lost = next(iter(machines.worker_nodes))
-    real = Cluster.each
+    real = Cluster.map
 
     def losing(*arguments):
         for each in real(*arguments):
@@ -159,12 +160,12 @@ def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
                 machines.remove_node(lost, allow_graceful=False)
             yield each
 
-    monkeypatch.setattr(Cluster, "each", losing)
+    monkeypatch.setattr(Cluster, "map", losing)
     found = sgp.evaluate([run], "state-centric", SPLITS, cluster)
     machines.add_node(num_cpus=1, object_store_memory=TINY)
     assert lost not in machines.worker_nodes
     assert comparable(found.attempts) == comparable(alone.attempts)
-    assert {score.note.split(", ")[1] for score in found.scores} == {"a Ray cluster"}
+    assert {note.split(", ")[1] for note in found.scores.note} == {"a Ray cluster"}
     assert not list(home.glob("cache/evaluations/*.json"))
 
 
@@ -174,13 +175,13 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
     settings = {"boosting.rounds": "2"}
     cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
     found = []
-    for name, crew in (("here", Here()), ("cluster", cluster)):
+    for name, runner in (("here", Serial()), ("cluster", cluster)):
         monkeypatch.setenv("SGP_HOME", str(tmp_path / name))
-        results = run_grid(cells, crew, diagnostics=True)
-        rows = [replace(row, seconds=0.0) for row in results.attempts]
-        scores = [replace(each, note="") for each in results.scores if not each.metric.endswith(("seconds", "memory"))]
-        found.append((rows, scores, [(run.key, run.training, run.record["data"]) for run in sgp.list_runs()]))
-        assert run_grid(cells, crew, diagnostics=True) == results
+        results = run_grid(cells, runner, diagnostics=True)
+        scores = results.scores[~results.scores.metric.str.endswith(("seconds", "memory"))]
+        texts = results.attempts.drop(columns="seconds").to_csv(), scores.drop(columns="note").to_csv(index=False)
+        found.append((*texts, [(run.key, run.training, run.record["data"]) for run in list_runs()]))
+        assert run_grid(cells, runner, diagnostics=True).scores.equals(results.scores)
     assert found[0] == found[1]
     assert len(found[0][2]) == 3
 
@@ -202,22 +203,22 @@ def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, t
     files = sorted((tmp_path / "rollouts").glob("*.jsonl"))
     assert {read_recorded(file)[0].head["name"] for file in files} == names
     about = read_recorded(files[0])[0].about
-    assert {Keeping(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
+    assert {RolloutRecorder(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
 
 
 @on_cluster
 def test_what_fails_in_one_thread_ends_the_others(cluster):
     started = time.monotonic()
     with pytest.raises(SuiteError, match="no such suite"):
-        list(cluster.delegate(fail_or_wait, [(False,), (True,)]))
+        list(cluster.map_nested(fail_or_wait, [(False,), (True,)]))
     assert threading.active_count() < 50
     assert time.monotonic() - started < 60, "the other one would take five minutes"
 
 
-def fail_or_wait(failing, crew):
+def fail_or_wait(failing, runner):
     if failing:
         raise SuiteError("no such suite")
-    return list(crew.each(time.sleep, [(300,)]))
+    return list(runner.map(time.sleep, [(300,)]))
 
 
 @pytest.mark.parametrize("address", ["head", "ray://head:10001", "head:port", ":6379", "head:70000"])
@@ -240,7 +241,7 @@ def test_a_cluster_that_is_not_there_is_a_sentence(home):
 def test_ray_that_is_missing_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ToolError, match=r"ray is missing.*pip install -e '\.\[cluster\]'"):
-        list(Cluster("127.0.0.1:6379").each(squared, [(1,)]))
+        list(Cluster("127.0.0.1:6379").map(squared, [(1,)]))
 
 
 def test_one_thread_computes_for_a_while_and_as_many_as_before_afterwards():
@@ -269,14 +270,14 @@ def test_a_process_is_started_with_one_thread():
 def _threads_and_share():
     import torch
 
-    return torch.get_num_threads(), os.environ["OMP_NUM_THREADS"], at_work()
+    return torch.get_num_threads(), os.environ["OMP_NUM_THREADS"], worker_count()
 
 
 @pytest.mark.slow
 def test_each_of_several_processes_has_one_thread_and_knows_how_many_work():
-    found = [each for _, each in Processes(2).each(_threads_and_share, [(), ()])]
+    found = [each for _, each in Processes(2).map(_threads_and_share, [(), ()])]
     assert found == [(1, "1", 2)] * 2
-    assert at_work() == 1
+    assert worker_count() == 1
 
 
 def test_the_command_line_computes_with_one_thread_unless_the_user_asks_for_more():

@@ -11,7 +11,7 @@ LIBRARY = sources.library()  # once a request: it looks at every file
 # Both rollouts are on one screen: what stands above them is narrow.
 STYLE = "<style>.stMainBlockContainer { padding-top: 3.9rem; }</style>"
 
-compare = st.components.v2.component("sgp_compare", js=sgp.compare_script())
+compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compare"))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -34,7 +34,7 @@ def by_problem() -> dict[tuple[str, str, str], dict[str, sgp.Recorded]]:
         if each.head.get("expert"):
             experts.setdefault(problem, each)
     for problem, each in experts.items():
-        expert = sgp.expert_rollout(each)
+        expert = sgp.viewer.expert_rollout(each)
         if expert is not None:
             found[problem][expert.about.model] = expert
     return {problem: sides for problem, sides in found.items() if len(sides) > 1}

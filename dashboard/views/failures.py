@@ -4,9 +4,9 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
 from urllib.parse import urlencode
 
+import pandas
 import sources
 import streamlit as st
 import work
@@ -35,6 +35,7 @@ EVIDENCE = 5  # steps that a sentence links to
 WIDE, HIGH = 220, 64  # of the course of open goals
 SECONDS, GRACE = 60.0, 30.0  # of a rollout that is made again, and beside it
 LONGEST_TRAINING = 300.0  # measured seconds of a training that is done here; it may take several times as long
+SUBJECT = ("method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by")  # of an attempt
 TRAINING_SECONDS = 1800.0
 
 
@@ -143,7 +144,7 @@ def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: str)
         named = f"steps {first}" if rest else at(recorded, first)
         told = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
         said.append(f"<li>{escape(remark.sentence)} ({told}{more}).</li>")
-    drawn = sgp.drawn_state(recorded, primary.step)
+    drawn = sgp.viewer.drawn_state(recorded, primary.step)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
         f"<article><h3>{to_step(recorded, primary.step, f'{primary.kind.words}: {where}')}</h3>"
@@ -194,7 +195,7 @@ def show_recorded() -> None:
         and each.about.model in models
     ]
     if not shown:
-        st.info("No recorded rollout is of these kinds, domains and models; take a filter away.")
+        st.info("No recorded rollout matches these filters. Remove a filter.")
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
     solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
@@ -221,7 +222,7 @@ def show_recorded() -> None:
     cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:most])
     st.html(f'{STYLE}<div class="failures list">{"".join(cards)}</div>')
     if len(shown) > MOST:
-        st.toggle(f"Show all {len(shown)}, not the first {MOST} alone", key="failures all")
+        st.toggle(f"Show all {len(shown)}", key="failures all")
 
 
 def show_meanings() -> None:
@@ -230,93 +231,76 @@ def show_meanings() -> None:
     st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.FailureKind))
 
 
-class Unsolved(NamedTuple):
-    """A measured attempt that is not solved, its name in the address, the kind of failure and the planner in words."""
-
-    row: sgp.AttemptRow
-    name: str
-    kind: str
-    planner: str
-
-
 @st.cache_resource(show_spinner=False)
-def measured_unsolved() -> list[Unsolved]:
-    """The measured attempts that are not solved."""
-    found = [row for row in sources.attempts() if not row.solved]
-    kind_of = {outcome: sgp.kind_of_outcome(outcome).value for outcome in {row.outcome for row in found}}
-    return [Unsolved(row, named(row), kind_of[row.outcome], sgp.planner_title(row)) for row in found]
+def measured_unsolved() -> pandas.DataFrame:
+    """The measured attempts that are not solved, with `kind` of failure, `model`, and their `name` in the address."""
+    rows = sources.attempts()
+    rows = rows[~rows["solved"]]
+    kind_of = {name: sgp.kind_of_outcome(sgp.Outcome(name)).value for name in set(rows["outcome"])}
+    seeds = rows["seed"].astype(object).map(lambda seed: f" seed {seed}", na_action="ignore").fillna("")
+    rows = rows.assign(kind=rows["outcome"].map(kind_of), model=rows["planner"] + seeds)
+    names = rows["suite"].str.cat([rows[name] for name in ("domain", "split", "problem", "model")], sep=", ")
+    return rows.assign(name=names)
 
 
 def show_measured() -> None:
-    """The measured attempts that are not solved: of them the outcome alone was kept, and each can be made again."""
+    """The measured attempts that are not solved: only their outcomes were saved, and each can be made again."""
     unsolved, asked = measured_unsolved(), st.query_params.get("attempt")
     st.caption(
-        f"{len(unsolved)} of {len(sources.attempts())} measured attempts are not solved. Of them the outcome alone was "
-        "kept; choose a row to watch its rollout, or to have it recorded now."
+        f"{len(unsolved)} of {len(sources.attempts())} measured attempts are not solved. Only their outcomes were "
+        "saved; choose a row to watch its rollout, or to have it recorded now."
     )
     with st.container(horizontal=True, gap="medium"):
-        kinds = several("What happened", [each.kind for each in unsolved], "kinds")
-        domains = several("Domains", [each.row.domain for each in unsolved], "domains")
-        splits = several("Splits", [each.row.split for each in unsolved], "splits")
-        planners = many("Planners", [each.planner for each in unsolved], "planners")
-    shown = [
-        each
-        for each in unsolved
-        if each.kind in kinds and each.row.domain in domains and each.row.split in splits and each.planner in planners
+        kinds = several("What happened", list(unsolved["kind"]), "kinds")
+        domains = several("Domains", list(unsolved["domain"]), "domains")
+        splits = several("Splits", list(unsolved["split"]), "splits")
+        planners = many("Planners", list(unsolved["planner"]), "planners")
+    shown = unsolved[
+        unsolved["kind"].isin(kinds)
+        & unsolved["domain"].isin(domains)
+        & unsolved["split"].isin(splits)
+        & unsolved["planner"].isin(planners)
     ]
-    show_attempt(next((each.row for each in unsolved if each.name == asked), None))
-    if not shown:
-        st.info("No unsolved attempt is of these kinds, domains, splits and planners; take a filter away.")
+    show_attempt(next(unsolved[unsolved["name"] == asked].itertuples(index=False), None))
+    if shown.empty:
+        st.info("No unsolved attempt matches these filters. Remove a filter.")
         return
-    words = {kind: in_words(kind) for kind in kinds}
-    table = {
-        "what happened": [words[each.kind] for each in shown],
-        "domain": [each.row.domain for each in shown],
-        "split": [each.row.split for each in shown],
-        "problem": [each.row.problem for each in shown],
-        "objects": [each.row.size for each in shown],
-        "planner": [each.planner for each in shown],
-        "seed": [each.row.seed for each in shown],
-        "decisions": [each.row.decisions for each in shown],
-        "seconds": [each.row.seconds for each in shown],
-    }
-    key = f"attempts {hash(tuple(each.name for each in shown))}"  # rows of another table are other attempts
+    table = shown.assign(happened=shown["kind"].map({kind: in_words(kind) for kind in kinds}))
+    columns = {"happened": "what happened", "size": "objects"}
+    table = table[["happened", "domain", "split", "problem", "size", "planner", "seed", "decisions", "seconds"]]
+    names = list(shown["name"])
+    key = f"attempts {hash(tuple(names))}"  # rows of another table are other attempts
     st.dataframe(
-        table,
+        table.rename(columns=columns),
         hide_index=True,
         height=420,
         width="content",
         key=key,
         selection_mode="single-row",
-        on_select=lambda: choose_attempt(key, shown),
+        on_select=lambda: choose_attempt(key, names),
     )
     with st.expander("How often each happened, and what the words mean"):
-        show_counts(Counter((each.planner, each.kind) for each in shown), planners, "planner")
+        show_counts(Counter(zip(shown["planner"], shown["kind"], strict=True)), planners, "planner")
         show_meanings()
 
 
-def named(row: sgp.AttemptRow) -> str:
-    """What names an attempt in the address."""
-    return f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
-
-
-def choose_attempt(key: str, those: Sequence[Unsolved]) -> None:
+def choose_attempt(key: str, names: Sequence[str]) -> None:
     """Puts the attempt of the row that was chosen into the address."""
     chosen = st.session_state[key]["selection"]["rows"]
     if chosen:
-        st.query_params["attempt"] = those[chosen[0]].name
+        st.query_params["attempt"] = names[chosen[0]]
     else:
         st.query_params.pop("attempt", None)
 
 
-def show_attempt(row: sgp.AttemptRow | None) -> None:
-    """An attempt: its rollout where it is recorded, else the button that records it, or the lines that do."""
+def show_attempt(row) -> None:
+    """An attempt (a row, or None): its rollout if recorded, else the button or the commands that record it."""
     take_recorded()
     work.show_failure(PAGE)
     work.show_progress(PAGE)
     if row is None:
         return
-    happened = in_words(sgp.kind_of_outcome(row.outcome).value)
+    happened = in_words(row.kind)
     st.markdown(
         work.plain(f"{row.problem} of {row.domain}, {row.split}, {row.size} objects; {row.model}: it {happened}.")
     )
@@ -326,15 +310,16 @@ def show_attempt(row: sgp.AttemptRow | None) -> None:
             address = LIBRARY.address_of(recorded)
             st.page_link("views/rollout.py", label="Watch it", icon=":material/play_arrow:", query_params=address)
             st.page_link("views/what_if.py", label="Try another choice", query_params=address)
-    elif row.seed is None:
+    elif pandas.isna(row.seed):
         st.write("It searches; there is no rollout to watch.")
     elif (why := too_long(row)) is None:
         if st.button("Record it now", type="primary", disabled=work.running(PAGE) is not None):
-            facts = {"subject": row.record(), "problem": row.problem, "seconds": SECONDS}
+            subject = {name: getattr(row, name) for name in SUBJECT}
+            facts = {"subject": subject | {"seed": int(row.seed)}, "problem": row.problem, "seconds": SECONDS}
             work.begin(PAGE, "recording", TRAINING_SECONDS + SECONDS + GRACE, "record", facts)
             st.rerun()
     else:
-        st.write(f"{why} These lines record it, and then it is here:")
+        st.write(f"{why} These commands record it:")
         st.code(sgp.recording_command(row), language="sh", wrap_lines=True)
 
 
@@ -345,28 +330,27 @@ def take_recorded() -> None:
         st.rerun()
 
 
-def rollout_of(row: sgp.AttemptRow) -> sgp.Recorded | None:
+def rollout_of(row) -> sgp.Recorded | None:
     """The recorded rollout of an attempt."""
-    wanted = (row.planner, row.domain, row.suite, row.split, row.seed, row.problem)
+    seed = None if pandas.isna(row.seed) else row.seed
+    wanted = (row.planner, row.domain, row.suite, row.split, seed, row.problem)
     for each in LIBRARY.rollouts:
         about = each.about
-        if (about.planner, about.domain, about.suite, about.split, about.seed, each.head.get("name")) == wanted:
+        if (about.planner.title, about.domain, about.suite, about.split, about.seed, each.head.get("name")) == wanted:
             return each
     return None
 
 
-def too_long(row: sgp.AttemptRow) -> str | None:
+def too_long(row) -> str | None:
     """Why an attempt's planner is not trained here; None where no training of it was measured to be long."""
     if row.selected_by:
         return "Validation selects this planner among many, which takes long."
-    measured = [
-        each.value
-        for each in sources.measured()
-        if each.metric == "training_seconds"
-        and (each.planner, each.domain, each.suite) == (row.planner._replace(decoding=""), row.domain, row.suite)
-    ]
-    if max(measured, default=0.0) > LONGEST_TRAINING:
-        return f"Its training takes long: {max(measured):,.0f} s where it was measured."
+    scores = sources.measured()
+    trainings = scores[(scores["metric"] == "training_seconds") & (scores["selected_by"] == "")]
+    key = ["method", "variant", "domain", "suite"]
+    seconds = trainings["value"][(trainings[key] == [getattr(row, name) for name in key]).all(axis=1)]
+    if len(seconds) and seconds.max() > LONGEST_TRAINING:
+        return f"Its training takes long: {seconds.max():,.0f} s where it was measured."
     return None
 
 

@@ -8,7 +8,7 @@ import sgp
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
-quiz = st.components.v2.component("sgp_guess", js=sgp.guess_script())
+quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.script("guess"))
 
 
 def choose() -> sgp.Recorded:
@@ -48,7 +48,7 @@ def show(data: dict) -> None:
 def main() -> None:
     """The page."""
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
+        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
         return
     show(sources.player_data(choose()))
 

@@ -38,13 +38,13 @@ AXES = {"showgrid": False, "zeroline": False, "showticklabels": False}
 
 
 @st.cache_resource(show_spinner="Reading the recorded steps", max_entries=4)
-def files(stamp: str) -> tuple[list[sgp.Retrieved], list[str]]:
+def files(stamp: str) -> tuple[list[sgp.viewer.Retrieved], list[str]]:
     """The recorded retrievals, the package's and the user's own, and what cannot be read."""
-    return sgp.retrieved_files(*sources.retrieved_folders())
+    return sgp.viewer.retrieved_files(*sources.retrieved_folders())
 
 
 @st.cache_resource(show_spinner=False, max_entries=512)
-def drawing(_file: sgp.Retrieved, source: str, state: int, stamp: str) -> str:
+def drawing(_file: sgp.viewer.Retrieved, source: str, state: int, stamp: str) -> str:
     """A state as SVG."""
     return _file.drawing(state)
 
@@ -91,7 +91,9 @@ def figure(svg: str, caption: str, kind: str = "", differences: list[tuple[str, 
     )
 
 
-def chart(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str, umap: bool) -> plotly.Figure:
+def chart(
+    file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step: int, pools: str, umap: bool
+) -> plotly.Figure:
     """The map: known states, the nearest candidates, and the way from the state to the prediction and the true one."""
     at = 2 if umap else 0
     ground, ends, found = model.ground, model.points(step), model.found(step, pools)
@@ -143,10 +145,10 @@ def chart(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str,
     return drawn
 
 
-def show_map(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str) -> None:
+def show_map(file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step: int, pools: str) -> None:
     """The map by the projection that is chosen, or why there is none."""
     if not model.ground:
-        st.info("States look different to this model from each action, so that there is no one map of them.")
+        st.info("This model's state embedding depends on the action, so no single map can be drawn.")
         return
     ways = ["PCA", "UMAP"] if model.has_umap else ["PCA"]
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
@@ -156,7 +158,7 @@ def show_map(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: s
     st.caption(f"{told} Distances on a map are approximate; the ranks are exact.".strip())
 
 
-def show(file: sgp.Retrieved, step: int, pools: str, model: sgp.RetrievedModel) -> None:
+def show(file: sgp.viewer.Retrieved, step: int, pools: str, model: sgp.viewer.RetrievedModel) -> None:
     """A step, and what a model made of it."""
     stamp = sources.retrieved_stamp()
     before, after = file.states(step)

@@ -146,7 +146,7 @@ def show_unread() -> None:
     st.error(work.plain(report.error.partition("\n")[0]))  # what follows shows the line, as a terminal can
     if report.line is not None and report.source in ("domain", "problem"):
         name = f"Line {report.line} of the {report.source}"
-        st.html(sgp.pddl_html(texts()[report.source], name, report.line))
+        st.html(sgp.viewer.pddl_html(texts()[report.source], name, report.line))
 
 
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
@@ -155,9 +155,9 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
         f"Domain {found['domain']}: {found['objects']} objects, {found['goals']} goals; "
         f"actions {', '.join(found['actions'])}"
     )
-    with st.expander("What was read", expanded=not folded):
+    with st.expander("Parsed PDDL", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
-            column.html(sgp.pddl_html(problem[part], f"What was read of the {part}"))
+            column.html(sgp.viewer.pddl_html(problem[part], f"What was read of the {part}"))
 
 
 def name_of(run: Mapping[str, Any]) -> str:
@@ -206,7 +206,7 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
             asked = {"method": method, "variant": variant, "seed": 13, **suite}
             work.begin(PAGE, "training", TRAINING_SECONDS, "train", asked)
             st.rerun()
-    st.caption("Expert plans come from Fast Downward, at most 20 s for each stage and problem.")
+    st.caption("Expert plans are computed with Fast Downward (20 s limit per stage and problem).")
 
 
 def replay(problem: Mapping[str, str], busy: bool) -> None:

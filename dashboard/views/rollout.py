@@ -46,23 +46,24 @@ def choose(name: str, title: str) -> None:
 @st.cache_resource(show_spinner=False, max_entries=32)
 def coverage(domain: str, suite: str, split: str, own: sgp.PlannerName) -> dict:
     """The coverage of every planner that was measured on the splits of a domain, the best on `split` first."""
-    scores = [each for each in sources.measured() if (each.domain, each.suite) == (domain, suite)]
-    covered = [each for each in scores if each.metric == "coverage" and each.size is None]
-    splits = sorted({each.split for each in covered}, key=lambda each: (each != split, each))
+    scores = sources.measured()
+    place = (scores["domain"] == domain) & (scores["suite"] == suite)
+    covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
+    splits = sorted(set(covered["split"]), key=lambda each: (each != split, each))
+    pooled = sgp.pool_seeds(covered, ("planner", "split"))
     rows = []
-    for planner in dict.fromkeys(each.planner for each in covered):
-        place = {**planner._asdict(), "domain": domain, "suite": suite}
-        found = [sgp.coverage_of(covered, **place, split=each) for each in splits]
-        cells = [None if each is None else cell(number, each) for number, each in enumerate(found)]
-        rows.append({"planner": planner.title, "own": planner == own, "cells": cells})
+    for planner, found in pooled.groupby("planner", sort=False):
+        cells = {row.split: row for row in found.itertuples()}
+        shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
+        rows.append({"planner": planner, "own": planner == own.title, "cells": shown})
     rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
 
 
 def cell(split: int, found) -> dict:
     """One planner on one split, as the player's table shows it."""
-    low, high = found.interval
-    return {"split": split, "value": found.value, "low": low, "high": high, "n": found.n, "seeds": found.seeds}
+    numbers = {name: getattr(found, name) for name in ("value", "low", "high", "n", "seeds")}
+    return {"split": split, **numbers}
 
 
 def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
@@ -77,24 +78,26 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
     No fragment within the fragment: where that runs again before all was sent, Streamlit sends what is in the inner one
     and not what is around it.
     """
-    stem = sgp.file_stem(recorded)
+    stem = sgp.viewer.file_stem(recorded)
     with st.popover("Export", icon=":material/download:"):
 
         def offer(label: str, ending: str, mime: str, make: Callable[[], str | bytes]) -> None:
             st.download_button(label, make, f"{stem}.{ending}", mime, key=f"{ending} {stem}", on_click="ignore")
 
-        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.plan_text(recorded))
-        offer("HTML player, one file", "html", "text/html", lambda: sgp.html_page(data))
-        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.steps_csv(recorded))
-        offer("Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.steps_parquet(recorded))
+        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.viewer.plan_text(recorded))
+        offer("HTML player, one file", "html", "text/html", lambda: sgp.viewer.html_page(data))
+        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.viewer.steps_csv(recorded))
+        offer(
+            "Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.viewer.steps_parquet(recorded)
+        )
         made = f"gif of {stem}"
-        if st.button("Make a GIF of at most 200 states"):
+        if st.button("Create GIF (max. 200 frames)"):
             bar = st.progress(0.0, "Drawing")
-            st.session_state[made] = sgp.gif(recorded, advance=bar.progress)
+            st.session_state[made] = sgp.viewer.gif(recorded, advance=bar.progress)
             bar.empty()
         if made in st.session_state:
             gif = st.session_state[made]  # what is called for a download has no session
-            offer("GIF", "gif", "image/gif", lambda: gif)
+            offer("Download GIF", "gif", "image/gif", lambda: gif)
 
 
 @st.fragment
@@ -133,7 +136,7 @@ def main() -> None:
     for sentence in LIBRARY.damaged:
         st.warning(sentence)
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
+        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
         return
     st.html(STYLE)
     show(LIBRARY.rollouts)

@@ -1,9 +1,8 @@
 """Page: how far planners scale, as measured, as published, and in a file of the user's own."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import pandas  # noqa: F401  plotly would look into a pandas that another session is still importing
+import pandas
 import sources
 import streamlit as st
 import work
@@ -11,14 +10,14 @@ import work
 import sgp
 
 STYLE = """<style>
-.sheet { overflow-x: auto; }
-.sheet h3 { font-size: 16px; margin: 0 0 6px; }
-.sheet table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-.sheet th, .sheet td { padding: 3px 16px 3px 0; text-align: left; }
-.sheet th { vertical-align: bottom; }
-.sheet tr.own td { border-top: 1px solid #8884; }
-.sheet tr.published td { opacity: .75; }
-.sheet p { font-size: 13px; max-width: 70em; opacity: .85; }
+.scores { overflow-x: auto; }
+.scores h3 { font-size: 16px; margin: 0 0 6px; }
+.scores table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
+.scores th, .scores td { padding: 3px 16px 3px 0; text-align: left; }
+.scores th { vertical-align: bottom; }
+.scores tr.own td { border-top: 1px solid #8884; }
+.scores tr.published td { opacity: .75; }
+.scores p { font-size: 13px; max-width: 70em; opacity: .85; }
 </style>"""
 BELOW = ("plan_length", "seconds")  # metrics that are drawn below coverage
 
@@ -28,9 +27,9 @@ def in_order(values: Sequence) -> list:
     return list(dict.fromkeys(values))
 
 
-def uploaded() -> list[sgp.Score]:
-    """The curves in the files that the user gave; says why one is none."""
-    found: list[sgp.Score] = []
+def uploaded() -> list[pandas.DataFrame]:
+    """The curves in the files that the user gave; reports files without curves."""
+    found = []
     files = st.file_uploader(
         "Scores of your own", ["csv", "json"], accept_multiple_files=True, help="Files of `sgp scaling --csv FILE`."
     )
@@ -40,51 +39,50 @@ def uploaded() -> list[sgp.Score]:
         except sgp.SgpError as error:
             st.error(work.plain(str(error)))
             continue
-        if not any(each.metric == "coverage" and each.size is not None for each in scores):
+        if not ((scores["metric"] == "coverage") & scores["size"].notna()).any():
             words = f"{file.name} has no coverage by size; give a file that 'sgp scaling --csv {file.name}' wrote"
             st.error(work.plain(words))
             continue
         # The user's planner may have the name of a measured one.
-        found += [replace(each, method=f"{file.name}: {each.method}") for each in scores]
+        name = f"{file.name}: "
+        found.append(scores.assign(method=name + scores["method"], planner=name + scores["planner"]))
     return found
 
 
 def main() -> None:
     """The page."""
-    theirs = sources.published_scaling()
     domain_column, planner_column, file_column = st.columns([2, 5, 4])
     with file_column:
-        scores = [*sources.measured_scaling(), *uploaded()]
-    curves = [each for each in scores if each.size is not None]
-    if not curves:
+        scores = pandas.concat([sources.scaling(), *uploaded()])
+    theirs, curves = scores[scores["paper"] != ""], scores[scores["size"].notna()]
+    if curves.empty:
         st.info(
             "No curve was measured here. `sgp scaling --method contrastive-jumps --domain gripper --csv curve.csv` "
-            "measures one; give its file above. Below stands what is published."
+            "measures one; give its file above. Below are the published numbers."
         )
     else:
         with domain_column:
-            domains = in_order([each.domain for each in curves])
-            domain = st.selectbox("Domain", domains, key="domain", bind="query-params")
-        own = [each for each in curves if each.domain == domain]
+            domain = st.selectbox("Domain", in_order(curves["domain"]), key="domain", bind="query-params")
+        own = curves[curves["domain"] == domain]
         with planner_column:
-            names = in_order([sgp.planner_title(each) for each in own])
+            names = in_order(own["planner"])
             chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
-        show_curves([each for each in own if sgp.planner_title(each) in chosen], theirs)
-    st.html(f'{STYLE}<div class="sheet">{sgp.scaling_table(scores, theirs).html()}</div>')
+        show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
+    st.html(f'{STYLE}<div class="scores">{sgp.scaling_table(scores).html()}</div>')
 
 
-def show_curves(own: Sequence[sgp.Score], theirs: Sequence[sgp.Score]) -> None:
+def show_curves(scores: pandas.DataFrame) -> None:
     """Coverage over size, and below it plan length and seconds."""
-    show_curve(own, "coverage", theirs)
-    below = [metric for metric in BELOW if any(each.metric == metric for each in own)]
+    show_curve(scores, "coverage")
+    below = [metric for metric in BELOW if metric in set(scores["metric"])]
     for column, metric in zip(st.columns(len(BELOW)), below, strict=False):
         with column:
-            show_curve(own, metric, theirs)
+            show_curve(scores, metric)
 
 
-def show_curve(own: Sequence[sgp.Score], metric: str, theirs: Sequence[sgp.Score]) -> None:
+def show_curve(scores: pandas.DataFrame, metric: str) -> None:
     """A metric over size, the legend below so that the plot has the whole width."""
-    figure = sgp.scaling_curves(own, metric, theirs)
+    figure = sgp.scaling_curves(scores, metric)
     figure.update_layout(legend={"orientation": "h", "y": -0.25}, height=460)
     figure.update_traces(visible=True)  # who chose planners wants to see them all
     st.plotly_chart(figure, key=metric, config={"displayModeBar": False})

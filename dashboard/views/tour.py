@@ -19,14 +19,14 @@ show = st.components.v2.component(
     " .row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }"
     " .row.both .scenes svg { height: 20vh; } .row.both .scene:only-child svg { height: 50vh; }"
     " @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
-    js=sgp.tour_script(),
+    js=sgp.viewer.script("tour"),
 )
 
 
 @st.cache_data(show_spinner=False)
-def tour(path: str, stamp: int) -> sgp.Tour:
+def tour(path: str, stamp: int) -> sgp.viewer.Tour:
     """The recorded tour, read again when its file changes."""
-    return sgp.read_tour(path)
+    return sgp.viewer.read_tour(path)
 
 
 def go(stop: int) -> None:
@@ -36,7 +36,7 @@ def go(stop: int) -> None:
 
 def show_bar(stop: int) -> None:
     """Where we are, and the way back and on."""
-    names = sgp.tour_titles()
+    names = sgp.viewer.tour_titles()
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,))
         for place, name in enumerate(names):
@@ -45,7 +45,7 @@ def show_bar(stop: int) -> None:
         st.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,))
 
 
-def choose_round(found: sgp.Tour) -> int:
+def choose_round(found: sgp.viewer.Tour) -> int:
     """The round of refinement to show; buttons, because the arrow keys are for the stops."""
     asked = st.query_params.get("round", "0")
     level = int(asked) if asked.isdecimal() and int(asked) <= found.rounds else 0
@@ -56,7 +56,7 @@ def choose_round(found: sgp.Tour) -> int:
     return level
 
 
-def guessed(found: sgp.Tour) -> bool:
+def guessed(found: sgp.viewer.Tour) -> bool:
     """Asks for the next action; whether the answer may be shown."""
     names = [found.action(place) for place in range(len(found.candidates))]
     guess = st.radio(GUESS, names, index=None, horizontal=True, key="tour guess")
@@ -81,7 +81,7 @@ def address_of(recorded: sgp.Recorded) -> dict[str, str]:
     return {"domain": about.domain}
 
 
-def show_ways_on(found: sgp.Tour) -> None:
+def show_ways_on(found: sgp.viewer.Tour) -> None:
     """Where to go from here."""
     failed = found.failure.about.domain
     for page, label, query in (
@@ -100,13 +100,13 @@ def show_ways_on(found: sgp.Tour) -> None:
 
 def main() -> None:
     """The page."""
-    path = sgp.recorded_folder() / "tour.json"
+    path = sgp.viewer.recorded_folder() / "tour.json"
     if not path.is_file():
-        st.info("There is no recorded tour yet; make one with `sgp record`.")
+        st.info("There is no recorded tour yet; make one with `python -m sgp.experiments.bundle rollouts`.")
         return
     found = tour(str(path), path.stat().st_mtime_ns)
     asked = st.query_params.get("stop", "1")
-    last = len(sgp.tour_titles())
+    last = len(sgp.viewer.tour_titles())
     stop = int(asked) - 1 if asked.isdecimal() and 1 <= int(asked) <= last else 0
     st.html(
         "<style>.stMainBlockContainer p { font-size: 1.3rem; line-height: 1.45; }"

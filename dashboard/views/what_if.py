@@ -20,15 +20,25 @@ SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_FORCED = 3, 2
 GRACE, TRAINING_SECONDS = 30.0, 1800.0
-PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
+PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching overrides", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
+
+TREE_STYLE = """
+.tree { color: var(--st-text-color); font: 14px var(--st-font); }
+.row { display: grid; grid-template-columns: 380px minmax(0, 1fr) 11em 4em 6em; gap: 10px; width: 100%; font: inherit;
+  align-items: center; text-align: left; color: inherit; background: none; border: 0; padding: 0 8px; }
+.heads { opacity: .75; } .number { text-align: right; } svg { max-width: 100%; } button { cursor: pointer; }
+button { border-radius: 6px; } button:hover { background: #8882; }
+button[aria-pressed=true] { background: #8883; font-weight: 700; }
+button:focus-visible { outline: 2px solid var(--st-primary-color); }
+@media (max-width: 900px) { .row { grid-template-columns: 100px minmax(0, 1fr) 7em 3em 3em; } }
+"""
 
 tree = st.components.v2.component(
     "sgp_branches",
     html='<div class="tree"></div>',
-    css=".tree { color: var(--st-text-color); font: 14px var(--st-font); }"
-    " .tree g:focus-visible { outline: 2px solid var(--st-primary-color); } .tree g:hover .row { fill-opacity: .07; }",
-    js=sgp.branch_script(),
+    css=TREE_STYLE,
+    js=sgp.viewer.script("branches"),
 )
 
 
@@ -125,7 +135,7 @@ def pick(column: Any, name: str, titles: list[str], default: str | None) -> str:
     return str(chosen)
 
 
-def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch, Any]) -> None:
+def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
     """Puts what a piece of work gave where it belongs; without a result the branch before is shown."""
     branch = found["branch"]
     if report.result is None:
@@ -133,19 +143,19 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch
             show(branch.parent)
     elif found["kind"] == PLANNING:
         branches[branch] = report.result
-    elif found["kind"] in (weights.BLAMING, weights.REWEIGHTING):
+    elif found["kind"] in (weights.ATTRIBUTING, weights.REWEIGHTING):
         weights.take(PAGE, found, report)
     elif found["kind"] == FORCING:
-        st.session_state["what if forced"] = sgp.forcing_words(report.result)
+        st.session_state["what if found"] = sgp.viewer.override_words(report.result)
         base = [choice for choice in branch if choice.step <= found["free"]]
-        choices = report.result["choices"] or ()
-        for number, rollout in enumerate(report.result.get("found", ()), start=1):
-            reached = sgp.Branch.parse("_".join(f"{step}-{rank}" for step, rank in (*base, *choices[:number])))
+        choices = report.result["overrides"] or ()
+        for number, rollout in enumerate(report.result.get("rollouts", ()), start=1):
+            reached = sgp.viewer.Branch.parse("_".join(f"{step}-{rank}" for step, rank in (*base, *choices[:number])))
             branches[reached] = rollout
             show(reached, choices[number - 1][0])
 
 
-def show(branch: sgp.Branch, step: int | None = None) -> None:
+def show(branch: sgp.viewer.Branch, step: int | None = None) -> None:
     """Shows a branch from now on."""
     weights.forget(PAGE, weights.CHANGED)
     st.session_state["what if shown"] = branch
@@ -157,13 +167,13 @@ def show(branch: sgp.Branch, step: int | None = None) -> None:
         st.query_params["step"] = str(step)
 
 
-def wanted() -> sgp.Branch:
+def wanted() -> sgp.viewer.Branch:
     """The branch that the address asks for."""
     try:
-        return sgp.Branch.parse(st.query_params.get("branch", ""))
+        return sgp.viewer.Branch.parse(st.query_params.get("branch", ""))
     except sgp.SgpError as error:
         st.warning(work.plain(str(error)))
-        return sgp.Branch()
+        return sgp.viewer.Branch()
 
 
 def offer_training(start: Mapping[str, Any]) -> None:
@@ -176,11 +186,11 @@ def offer_training(start: Mapping[str, Any]) -> None:
     if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
         facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}
         facts |= {"method": about.method, "seed": 13 if about.seed is None else about.seed}
-        work.begin(PAGE, TRAINING, TRAINING_SECONDS, "train", facts, branch=sgp.Branch())
+        work.begin(PAGE, TRAINING, TRAINING_SECONDS, "train", facts, branch=sgp.viewer.Branch())
         st.rerun()
 
 
-def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
+def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """Asks for what is missing to show a branch: the rollout itself first, then each branch on the way.
 
     A recorded rollout is there at once, while the worker gets ready.
@@ -188,12 +198,14 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
     run, record = start["run"], start["recorded"]
     if not branches and record is not None:
         data = sources.player_data(record)
-        branches[sgp.Branch()] = {"records": [record.head, *record.steps], "data": data}
+        branches[sgp.viewer.Branch()] = {"records": [record.head, *record.steps], "data": data}
         if run is not None:
             warm(run["folder"], record)
     if run is None or branch in branches:
         return
-    missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
+    missing = next(
+        part for length in range(len(branch) + 1) if (part := sgp.viewer.Branch(branch[:length])) not in branches
+    )
     if not missing:
         _, problem = problems(start["domain"])[start["problem"]]
         texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
@@ -213,10 +225,10 @@ def warm(folder: str, record: sgp.Recorded) -> None:
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
         decoding = record.about.decoding or "default"
-        work.worker().ask("load", SECONDS, run=folder, problem=texts, decoding=decoding)
+        work.worker().submit("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 
 
-def show_branch(found: Mapping[str, Any], branch: sgp.Branch, asking: Mapping[str, Any]) -> None:
+def show_branch(found: Mapping[str, Any], branch: sgp.viewer.Branch, asking: Mapping[str, Any]) -> None:
     """The player of one branch, its reasons' weights below; what it reports goes into the address."""
 
     def begin(step: int, rank: int) -> None:
@@ -233,10 +245,13 @@ def show_branch(found: Mapping[str, Any], branch: sgp.Branch, asking: Mapping[st
 
 
 def show_changed(
-    changed: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], branch: sgp.Branch, asking: Mapping[str, Any]
+    changed: Mapping[str, Any],
+    branches: Mapping[sgp.viewer.Branch, Any],
+    branch: sgp.viewer.Branch,
+    asking: Mapping[str, Any],
 ) -> None:
     """The rollout with another weight, in place of the branch."""
-    weights.show_changed(PAGE, changed, branches[sgp.Branch()]["data"], asking)
+    weights.show_changed(PAGE, changed, branches[sgp.viewer.Branch()]["data"], asking)
     named = {**changed["data"], "id": f"{changed['data']['id']} {changed['words']} {changed['factor']}"}
     player.show_player(f"what if changed {named['id']}", named, remembering(branch))
 
@@ -248,7 +263,7 @@ def show_growing_branch(found: Mapping[str, Any]) -> None:
     )
 
 
-def remembering(branch: sgp.Branch) -> Callable[[int], None]:
+def remembering(branch: sgp.viewer.Branch) -> Callable[[int], None]:
     """What puts a step of a branch into the address."""
 
     def rests(step: int) -> None:
@@ -261,39 +276,43 @@ def remembering(branch: sgp.Branch) -> Callable[[int], None]:
     return rests
 
 
-def show_tree(branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
+def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """The branches beside each other; a row that is clicked is shown."""
-    lines = [sgp.compared(each, found["data"]) for each, found in branches.items()]
+    rows = sgp.viewer.branch_rows({each: found["data"] for each, found in branches.items()})
     told = tree(
-        key="what if tree", data=encoded({"drawing": sgp.draw_branches(lines, branch)}), on_shown_change=lambda: None
+        key="what if tree",
+        data=encoded({"rows": rows, "shown": str(branch)}),
+        on_shown_change=lambda: None,
     )
     if told.shown is not None and told.shown != str(branch):
-        show(sgp.Branch.parse(told.shown))
+        show(sgp.viewer.Branch.parse(told.shown))
         st.rerun()
 
 
-def show_actions(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch, busy: bool) -> None:
+def show_actions(
+    start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch, busy: bool
+) -> None:
     """What can be done with the branch that is shown."""
     found = branches[branch]
     solved = found["data"]["outcome"] == "solved"
     free = branch[-1].step if branch else 0
     left, right = st.columns([2, 5], vertical_alignment="center")
     asked = left.button(
-        "How many forced choices until it is solved?",
+        "Find the fewest overrides that solve it",
         disabled=busy or solved or start["run"] is None,
-        help=f"Tries the {RANKS} best open candidates of every step, one forced choice first, then {MOST_FORCED}; "
+        help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_FORCED}; "
         f"at most {SECONDS:.0f} s",
     )
     right.caption(
-        "This branch is solved: none."
+        "This branch already reaches the goal; nothing to search for."
         if solved
         else "Or pick a candidate in the player (a digit, or a click in the table) and press **b**: "
-        "the rollout goes on from there."
+        "the planner continues from there."
     )
     if asked:
         limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}
         arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
-        work.begin(PAGE, FORCING, SECONDS + GRACE, "force", arguments, branch=branch, free=free)
+        work.begin(PAGE, FORCING, SECONDS + GRACE, "override", arguments, branch=branch, free=free)
         st.rerun()
 
 
@@ -306,7 +325,7 @@ def main() -> None:
     if st.session_state.get("what if start") != start["key"]:
         abandon()
         st.session_state["what if start"], st.session_state["what if branches"] = start["key"], {}
-    branches: dict[sgp.Branch, Any] = st.session_state["what if branches"]
+    branches: dict[sgp.viewer.Branch, Any] = st.session_state["what if branches"]
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended, branches)
@@ -326,7 +345,7 @@ def main() -> None:
     show_page(start, branches, branch)
 
 
-def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
+def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """Progress, the tree, what can be done, and the player of the branch (of the nearest one that is there)."""
     found = work.running(PAGE)
     asking = {"run": start["run"] and start["run"]["folder"], "busy": found is not None}
@@ -334,9 +353,9 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
     if start["run"] is None and found is None:
         offer_training(start)
     work.show_progress(PAGE)
-    if st.session_state.get("what if forced"):
-        st.success(st.session_state["what if forced"])
-    there = [part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) in branches]
+    if st.session_state.get("what if found"):
+        st.success(st.session_state["what if found"])
+    there = [part for length in range(len(branch) + 1) if (part := sgp.viewer.Branch(branch[:length])) in branches]
     if there:
         show_tree(branches, there[-1])
         show_actions(start, branches, there[-1], found is not None)
@@ -366,7 +385,7 @@ def abandon() -> None:
     """Gives up what was being done for another choice."""
     work.give_up(PAGE)
     weights.forget(PAGE)
-    st.session_state.pop("what if forced", None)
+    st.session_state.pop("what if found", None)
 
 
 try:

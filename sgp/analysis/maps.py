@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import keep_compiled
+from sgp.compilation import save_compiled
 from sgp.errors import InputError
 from sgp.planning.policy import Successors
 from sgp.planning.rollout import Rollout, Step
@@ -181,7 +181,7 @@ def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     from sklearn.decomposition import PCA
     from umap import UMAP, umap_
 
-    keep_compiled(umap_.smooth_knn_dist, umap_.compute_membership_strengths)
+    save_compiled(umap_.smooth_knn_dist, umap_.compute_membership_strengths)
     if rows.shape[1] > COMPONENTS:
         rows = PCA(min(COMPONENTS, len(rows)), random_state=_SEED).fit_transform(rows)
     umap = UMAP(

@@ -11,9 +11,8 @@ from sgp.analysis.diagnostics import Met, along_experts
 from sgp.datasets.renaming import form_of
 from sgp.errors import ConfigurationError
 from sgp.evaluation.scores import Measurement, Score
-from sgp.planning.pddl import Action
+from sgp.planning.pddl import Action, with_names
 from sgp.planning.planner import Planner
-from sgp.planning.renaming import with_names
 from sgp.planning.rollout import tie_margin
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory

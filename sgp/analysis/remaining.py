@@ -11,7 +11,7 @@ import numpy as np
 
 from sgp.errors import UnsolvableProblem
 from sgp.planning.clock import LimitReached
-from sgp.planning.experts import SOON, Stage, find_plan
+from sgp.planning.experts import QUICK, Stage, find_plan
 from sgp.planning.pddl import Action
 from sgp.planning.planner import Limit, clock_of
 from sgp.planning.regret import recorded_left, regrets
@@ -77,7 +77,7 @@ def remaining(
     expert: Sequence[Action] = (),
     space: int = SPACE,
     asked: int = ASKED,
-    stages: Sequence[Stage] = SOON,
+    stages: Sequence[Stage] = QUICK,
 ) -> Remaining:
     """What is left from each state of a rollout.
 

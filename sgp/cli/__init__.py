@@ -1,29 +1,27 @@
-"""The command line: each verb is a thin call of the facade, in a file by its subject."""
+"""The command line: each command is a thin call of the package, in a file by its subject."""
 
 from __future__ import annotations
 
 import codecs
-import importlib
 import io
 import os
 import sys
 
-from sgp.cli.verbs import FAILED, app, sentence
+from sgp.cli import data, experiments, planning, showing
+from sgp.cli.commands import FAILED, app, sentence
 from sgp.workers import compute_with_one_thread
 
-SUBJECTS = ("watching", "data", "training", "solving", "measuring", "experimenting", "reporting")
-for _subject in SUBJECTS:
-    importlib.import_module(f"{__name__}.{_subject}")  # registers its verbs
+__all__ = ["app", "data", "experiments", "main", "planning", "showing"]  # the modules register their commands
 
 
 class _AsciiStream(io.TextIOWrapper):
-    """A stream that prints `?` for what ASCII lacks. Typer writes UTF-8 to the bytes below one, so they are hidden."""
+    """A stream that prints `?` for what ASCII lacks. It hides its bytes, to which typer would write UTF-8."""
 
     buffer = None  # type: ignore[assignment]
 
 
 def print_anywhere() -> None:
-    """Has standard output and standard error take every text, whatever their encoding, and where they are closed."""
+    """Make standard output and standard error take every text, whatever their encoding, even where closed."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
             handle = os.open(os.devnull, os.O_RDWR)
@@ -38,7 +36,7 @@ def print_anywhere() -> None:
         if encoding == "ascii":
             setattr(sys, name, _AsciiStream(stream.buffer, encoding, "replace", line_buffering=stream.line_buffering))
         elif stream.errors == "strict":
-            # A path may have bytes that are no UTF-8; scripts read it.
+            # A path may have bytes that are no UTF-8, and scripts read the output.
             stream.reconfigure(errors="surrogateescape" if encoding == "utf-8" else "replace")
 
 

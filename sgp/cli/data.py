@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from sgp.cli.options import Jobs, Suite, console, processes_of, words
-from sgp.cli.verbs import verb
+from sgp.cli import options
+from sgp.cli.commands import command
+from sgp.cli.options import console, processes_of, words
 
 
-@verb("list", "sgp list runs")
+@command("list", "sgp list runs")
 def list_(
-    what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; all where left out.")] = "",
+    what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; default: all.")] = "",
 ) -> None:
-    """Show the suites, domains, methods, papers and trained runs there are."""
+    """List suites, domains, methods, papers and trained runs."""
     from sgp.errors import InputError, expected_one_of
     from sgp.experiments.listing import LISTINGS
 
@@ -26,13 +27,13 @@ def list_(
         console(table).print(table)
 
 
-@verb("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
+@command("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
 def generate(
-    domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
+    domain: options.Domain = "",
     size: Annotated[int | None, typer.Option(min=1, help="Number of objects.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
-    model: Annotated[str, typer.Option(help="Model of the domain, where it has several ('sgp list domains').")] = "",
-    suite: Annotated[str, typer.Option(help="Generate this bundled suite anew instead.")] = "",
+    model: Annotated[str, typer.Option(help="Model of the domain, if it has several; see 'sgp list domains'.")] = "",
+    suite: Annotated[str, typer.Option(help="Instead: generate this bundled suite again.")] = "",
     seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("problems"),
 ) -> None:
@@ -51,13 +52,13 @@ def generate(
         typer.echo(path)
 
 
-@verb("import", "sgp import ipc2023 --suite ipc")
+@command("import", "sgp import ipc2023 --suite ipc")
 def import_(
     source: Annotated[Path, typer.Argument(help="Folder of PDDL files, or an archive that 'sgp export' wrote.")],
     suite: Annotated[str, typer.Option(help="Name of the new suite of PDDL files.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite or run of this name.")] = False,
 ) -> None:
-    """Register a folder of PDDL problems as a suite, expert plans beside them included; or take in an exported run."""
+    """Import a folder of PDDL problems, and expert plans beside them, as a suite; or import an exported run."""
     from sgp import api
     from sgp.datasets.importing import import_folder
     from sgp.errors import ConfigurationError, InputError
@@ -68,45 +69,47 @@ def import_(
         typer.echo(api.import_run(source, replace).folder)
         return
     if not suite:
-        raise ConfigurationError(f"{source} is a folder, and the suite to make of it has no name; give it with --suite")
+        raise ConfigurationError(f"{source} is a folder, and its suite has no name; give one with --suite")
     imported = import_folder(source, suite, overwrite=replace)
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
-        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
+        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.built_in})" if domain.built_in else ""))
 
 
-@verb("export", "sgp export RUN --out gripper.zip")
+@command("export", "sgp export RUN --out gripper.zip")
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a trained run.")],
     out: Annotated[Path, typer.Option(help="Archive to write.")],
 ) -> None:
-    """Write a run with its encoder, model and card as one archive, which 'sgp import' takes in elsewhere."""
+    """Write a run with its encoder, model and card as one archive, which 'sgp import' reads."""
     from sgp import api
 
     api.export(run, out)
     typer.echo(out)
 
 
-@verb("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
+@command("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
 def experts(
-    suite: Suite,
+    suite: options.Suite,
     domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
     splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
     teacher: Annotated[
         str,
         typer.Option(
-            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge "
-            "and shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
+            help="Expert planners: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation "
+            "(merge and shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
         ),
     ] = "state-centric",
-    seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=1, help="Time limit of each search, instead of the teacher's.")
+    ] = None,
     give_up: Annotated[
-        int, typer.Option(min=0, help="Leave a split after so many problems in a row without a plan; 0: never.")
+        int, typer.Option(min=0, help="Stop with a split after so many problems in a row without a plan; 0: never.")
     ] = 0,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what was not solved before.")] = False,
-    jobs: Jobs = 0,
+    retry: Annotated[bool, typer.Option("--retry", help="Try problems again that had no plan before.")] = False,
+    jobs: options.Jobs = 0,
 ) -> None:
-    """Make the expert plans that are missing, by Fast Downward."""
+    """Make missing expert plans with Fast Downward."""
     from dataclasses import replace
 
     from sgp.datasets.experts import expert_plans

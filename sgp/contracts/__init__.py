@@ -1,4 +1,4 @@
-"""What every method, domain and encoder must keep, as tests that a package imports and runs over its own.
+"""Contract tests for methods, domains and encoders, which a plugin package subclasses.
 
 ::
 
@@ -7,7 +7,7 @@
     class TestMine(MethodContract):
         keys = ("mine",)
 
-`pytest` then collects the contract's tests for each key. They need pytest, and nothing of sgp's own tests.
+`pytest` then collects the contract's tests for each key. They need pytest, but not sgp's own tests.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ import pytest
 
 from sgp.contracts.renaming import renamed
 from sgp.datasets.suite import load_suite
-from sgp.encoders import plugged_encoder
-from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders import EncoderKind, StateEncoder, plugged_encoder
 from sgp.errors import DomainMismatch
 from sgp.planning.pddl import Problem
 from sgp.planning.task import State, Task

@@ -1,4 +1,4 @@
-"""Runs as single files: exported with everything that is needed to plan, imported again anywhere."""
+"""Export a run as one ZIP archive and import it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.files import whole_file
 
-# What zipfile raises for damaged files.
+# Exceptions that zipfile raises for damaged files.
 _DAMAGE = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -32,14 +32,14 @@ _DAMAGE = (
     ValueError,
 )
 _LARGEST = 1024**3  # bytes that an archive may unpack to; the models here have a few million
-_LARGEST_TEXT = 32 * 1024**2  # of a record, card or table of scores
-_BESIDE = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # what a record does not list
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # of a file: flat, so that nothing lands outside the folder
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # of a run's place in the store
+_LARGEST_TEXT = 32 * 1024**2  # bytes of a record, card or table of scores
+_BESIDE = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # files that a record does not list
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # file name without folders: no path traversal
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # one folder name of a run's path in the store
 
 
 def export_run(run: Run, file: Path) -> None:
-    """Writes a run's record, encoder, model, card and scores as one ZIP archive."""
+    """Write a run's record, encoder, model, card and scores as one ZIP archive."""
     names = [RECORD, *sorted(run.record["files"]), CARD, *sorted(path.name for path in run.folder.glob("scores-*.csv"))]
     with (
         whole_file(file) as temporary,
@@ -52,10 +52,10 @@ def export_run(run: Run, file: Path) -> None:
 
 @contextmanager
 def unpacked_run(file: Path) -> Iterator[Run]:
-    """The run in an archive, unpacked into the store beside its future place and removed at the end.
+    """Unpack the run of an archive into a temporary folder of the store, which is removed at the end.
 
-    Raises InputError for a file that is no archive of a run, that is damaged, too large, or that names a path outside
-    of its folder. Nothing is written then.
+    Raises InputError for a file that is not an archive of a run, is damaged or too large, or names a path outside of
+    its folder.
     """
     if not file.is_file():
         raise InputError(f"{file} is no file; give the archive that 'sgp export' wrote")
@@ -72,7 +72,7 @@ def unpacked_run(file: Path) -> Iterator[Run]:
 
 
 def place_run(run: Run, replace: bool) -> Run:
-    """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
+    """Move an unpacked run into the store. Raises InputError if another run is there and `replace` is false."""
     target = run.key.folder
     if target.exists() and not replace:
         if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
@@ -91,12 +91,12 @@ def _unpack(file: Path, folder: Path) -> None:
                     shutil.copyfileobj(source, sink)
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise  # nothing is wrong with the archive
+            raise  # the disk or a size limit, not the archive, is the cause
         raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error
 
 
 def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """What an archive holds. Raises InputError for anything that no export writes, before it is unpacked."""
+    """Members of an archive. Raises InputError for any member that `export_run` would not write."""
     members = archive.infolist()
     strange = [member.filename for member in members if not _NAME.fullmatch(member.filename)]
     if strange:
@@ -121,7 +121,7 @@ def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _listed_files(archive: zipfile.ZipFile) -> Container[str]:
-    """The files that an archive's record lists; all where it is no record, which is told once it is unpacked."""
+    """Files that an archive's record lists; all files if the record is invalid, which `open_run` reports later."""
     try:
         record = json.loads(archive.read(RECORD))
     except (ValueError, RecursionError):

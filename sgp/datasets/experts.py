@@ -1,4 +1,4 @@
-"""Expert plans of a suite: kept in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
+"""Expert plans of a suite: found by Fast Downward and saved as JSONL by the hash of the PDDL."""
 
 from __future__ import annotations
 
@@ -24,35 +24,32 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
-_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # errors of invalid JSON records
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
-    """Where the expert plans of a split are kept, or those of a baseline planner."""
+    """File of the expert plans of a split, or of the plans of a baseline planner."""
     folder = suite.baselines / baseline if baseline else suite.experts
     return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
-def kept_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
-    """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
+def saved_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
+    """Saved plans of a split by SHA-256 of the PDDL; empty if the split has no file of plans."""
     file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
 
 
 def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
-    """Lengths of the kept expert plans of a split, by SHA-256 of the PDDL."""
-    plans = kept_plans(suite, domain, split).values()
+    """Lengths of the saved expert plans of a split, by SHA-256 of the PDDL."""
+    plans = saved_plans(suite, domain, split).values()
     return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
 def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
-    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric.
-
-    Raises SuiteError for a file that was changed, PddlError where a function has no value for an action.
-    """
+    """Costs of the saved expert plans of the problems with a metric in a split, by SHA-256 of the PDDL."""
     if not suite.domain_text(suite.domain(domain).name).costs:
         return {}
-    plans, found = kept_plans(suite, domain, split), {}
+    plans, found = saved_plans(suite, domain, split), {}
     for problem in suite.problems(domain, split):
         plan = plans[problem.sha256].plan if problem.sha256 in plans else None
         if plan is not None and (costs := problem.costs) is not None:
@@ -61,7 +58,7 @@ def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
 
 
 def read_plans(file: Path) -> list[ExpertPlan]:
-    """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
+    """Read the plans of a JSONL file. Raises StoreError for an invalid line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -78,7 +75,7 @@ def read_plans(file: Path) -> list[ExpertPlan]:
 
 
 def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
-    """Writes plans to a JSONL file, whole."""
+    """Write plans to a JSONL file atomically."""
     write_text(file, "".join(f"{json.dumps(_to_record(plan))}\n" for plan in plans))
 
 
@@ -92,40 +89,39 @@ def expert_plans(
     baseline: str = "",
     patience: int = 0,
 ) -> dict[str, ExpertPlan]:
-    """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
+    """Return the plans of all problems of a split by SHA-256; missing plans are searched for, `jobs` at a time.
 
-    Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
-    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
-    of the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
-    (UnsolvableProblem, ToolError) is raised after the others are done and kept. Plans of a `baseline` are kept apart.
-    Raises StoreError and PlanError where the kept plans cannot be read.
+    Each result is cached at once, so that the same call resumes after an interruption. Problems without a plan are
+    saved as failures and searched again with `retry`. After `patience` failures in a row (0: never) the rest of the
+    split is skipped (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError) is raised
+    after the other plans are saved. Plans of a `baseline` have their own folder.
     """
-    kept = kept_plans(suite, domain, split, baseline)
+    saved = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [
-        problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
+        problem for problem in problems if problem.sha256 not in saved or (retry and saved[problem.sha256].plan is None)
     ]
     if not missing:
-        return kept
+        return saved
     title = f"{baseline or 'expert plans'} {domain} {split}"
     logger.info("%s: %d of %d are to be made", title, len(missing), len(problems))
     file, lock = experts_file(suite, domain, split, baseline), Lock()
 
-    def keep(plans: Mapping[str, ExpertPlan]) -> None:
+    def save(plans: Mapping[str, ExpertPlan]) -> None:
         with lock:
-            kept.update(plans)
-            write_plans(file, (kept[problem.sha256] for problem in problems if problem.sha256 in kept))
+            saved.update(plans)
+            write_plans(file, (saved[problem.sha256] for problem in problems if problem.sha256 in saved))
 
-    def keep_found(plan: ExpertPlan) -> None:
-        """What a retry finds is kept at once: who reads the split otherwise sees that there is none."""
+    def save_found(plan: ExpertPlan) -> None:
+        """Save a plan found by a retry at once, because the file still reports a failure."""
         if plan.plan is not None and file.is_file():
-            keep({plan.sha256: plan})
+            save({plan.sha256: plan})
 
-    plans, errors = plans_of(missing, stages, jobs, title, patience, keep_found)
-    keep(plans)
+    plans, errors = plans_of(missing, stages, jobs, title, patience, save_found)
+    save(plans)
     for error in errors.values():
         raise error
-    return kept
+    return saved
 
 
 def plans_of(
@@ -136,10 +132,10 @@ def plans_of(
     patience: int = 0,
     watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
-    """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
+    """Return the plans of problems (`plan_of`) and the errors, both by SHA-256; `jobs` problems run at a time.
 
-    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` hears of every plan as
-    soon as it is made, from whichever thread.
+    After `patience` problems in a row without a plan (0: never) the rest is skipped. `watch` is called with every
+    result, from a worker thread.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -180,10 +176,9 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """A plan from the cache or made now. Failures to find one and proofs that there is none are cached too.
+    """Return the cached plan of a problem, or search for a plan; failures and proofs of unsolvability are cached too.
 
-    Raises UnsolvableProblem where there is none, ToolError where Fast Downward fails, PlanError for a plan that cannot
-    be read, StoreError where the cache is damaged or cannot be written.
+    Raises UnsolvableProblem for a problem that is proved to have no plan.
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
@@ -198,12 +193,12 @@ def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | N
 
 
 def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
-    """Whether these very stages were tried on the problem of this SHA-256."""
+    """Whether the result of exactly these stages is cached for the problem of this SHA-256."""
     return _cached(problem, stages).is_file()
 
 
 def cached_plans(problem: str) -> list[ExpertPlan]:
-    """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
+    """Cached results of the problem of this SHA-256 for any stages, without proofs of unsolvability."""
     plans = []
     for file in sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json")):
         with suppress(UnsolvableProblem):
@@ -212,7 +207,7 @@ def cached_plans(problem: str) -> list[ExpertPlan]:
 
 
 def _read_cached(file: Path) -> ExpertPlan:
-    """A cached plan. Raises UnsolvableProblem where there is none, StoreError for a file that was cut or changed."""
+    """Read a cached plan. Raises UnsolvableProblem for a cached proof that there is none."""
     record = read_json(file)
     try:
         if "unsolvable" in record:

@@ -24,7 +24,7 @@ from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
 
 Plan: TypeAlias = Sequence[Action] | str | None
-"""A plan as actions or as text; None asks the house's experts for one."""
+"""A plan as actions or as text; None: made by the expert planners."""
 
 _HASH_LENGTH = 12  # of the name that a list of problems has among suites
 
@@ -39,10 +39,8 @@ def given_texts(
     """What a method that learns from this kind of data is trained on, as text, of problems of one domain.
 
     Expert plans are made, `jobs` at a time, for problems without a plan; those for which none is found are left out.
-    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named
-    by their hash. Raises SuiteError for no problem, several domains, as many plans as there are not problems or none
-    that is not empty, PddlError and PlanError for texts that cannot be used, UnsolvableProblem for a problem that has
-    no plan, ToolError where Fast Downward fails, StoreError where kept plans cannot be read.
+    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named by
+    their hash.
     """
     if not problems:
         raise SuiteError("no problem to learn from is given; expected at least one")
@@ -108,7 +106,7 @@ def _demonstrations(
 
 
 def _name(domain: DomainText) -> str:
-    """The house's name of a domain, or its own as far as that can name a folder."""
+    """The name of the built-in domain that serves a domain, or its own as far as it can name a folder."""
     known = serving(domain)
     return known.name if known else re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-") or "domain"
 

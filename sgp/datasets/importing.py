@@ -1,26 +1,28 @@
-"""Folders of PDDL become suites."""
+"""Folders of PDDL become suites: links are entered, compressed files read, and ignored files reported."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import logging
 import os
 import re
 import shutil
 import warnings
+import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, count, takewhile
 from pathlib import Path
 
 from sgp.datasets.experts import write_plans
 from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.renaming import Distinct
-from sgp.datasets.source_tree import SourceFile, SourceTree, listed
 from sgp.datasets.store import home
 from sgp.datasets.suite import (
     MANIFEST,
-    SPLITS,
     Entry,
     Suite,
     SuiteDomain,
@@ -31,16 +33,22 @@ from sgp.datasets.suite import (
     write_manifest,
 )
 from sgp.domains import serving
-from sgp.errors import PlanError, SuiteError
+from sgp.errors import PddlError, PlanError, SuiteError
 from sgp.files import write_text
 from sgp.planning.experts import ExpertPlan
-from sgp.planning.pddl import Problem, parse_plan, read_domain
+from sgp.planning.pddl import Problem, decoded, parse_plan, read_domain, read_text
+from sgp.planning.pddl_syntax import normalise, printable
+from sgp.planning.subject import SPLITS
 from sgp.planning.task import Task, checked
 from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
 
 logger = logging.getLogger(__name__)
 
+_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress}
+_DOMAIN = re.compile(r"\(\s*define\s*\(\s*domain(?=[\s()])\s*([^\s()]*)")
+_DOMAIN_OF_PROBLEM = re.compile(r"\(\s*:domain\s+([^\s()]+)")
+_LISTED = 3  # of what is passed over
 PLAIN_SPLIT = "problems"  # problem files that stand beside their domain file
 _DOMAIN_FILE = "domain"
 _SPLIT_NAMES = {
@@ -57,6 +65,115 @@ _NO_INSTANCES = {*_SPLIT_NAMES, "test", "testing", "easy", "medium", "hard"}  # 
 
 
 @dataclass(frozen=True)
+class SourceFile:
+    """A file: its path, the names of its folders below the root, and its name without `ending` and `packing`."""
+
+    path: Path
+    folders: tuple[str, ...]
+    name: str
+    ending: str
+    packing: str
+
+    @classmethod
+    def at(cls, path: Path, folders: tuple[str, ...]) -> SourceFile:
+        """The file at a path."""
+        packing = path.suffix.lower() if path.suffix.lower() in _UNPACK else ""
+        plain = Path(path.stem) if packing else Path(path.name)
+        return cls(path, folders, plain.stem, plain.suffix.lower(), packing)
+
+    @property
+    def text(self) -> str:
+        """The file's text, unpacked."""
+        if not self.packing:
+            return read_text(self.path)
+        try:
+            return decoded(_UNPACK[self.packing](self.path.read_bytes()))
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            raise PddlError(
+                f"cannot be unpacked as {self.packing} text ({error}); unpack it by hand or replace it", str(self.path)
+            ) from error
+
+    @cached_property
+    def domain_text(self) -> str | None:
+        """The text where it declares a domain; None where it declares none."""
+        text = self.text
+        return text if _DOMAIN.search(normalise(text)) else None
+
+    @property
+    def domain_name(self) -> str:
+        """The name of the domain that it declares or that its problem is of, "" where there is none."""
+        text = normalise(self.text)
+        found = _DOMAIN.search(text) or _DOMAIN_OF_PROBLEM.search(text)
+        return found[1] if found else ""
+
+    @property
+    def place(self) -> str:
+        """Where it is below the root, for people."""
+        return printable("/".join((*self.folders, self.path.name)))
+
+
+class SourceTree:
+    """All files below a folder but hidden ones. A linked folder is entered unless it contains the link."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.pddl: list[SourceFile] = []
+        self.plans: dict[tuple[tuple[str, ...], str], list[SourceFile]] = {}  # by folders and name
+        self.used: set[Path] = set()  # of the plans
+        self._passed_over: dict[str, list[str]] = {}
+        self._read()
+        self.pddl.sort(key=_natural)
+
+    def _read(self) -> None:
+        waiting: list[tuple[Path, tuple[str, ...], frozenset[Path]]] = [(self.root, (), frozenset())]
+        while waiting:
+            folder, folders, above = waiting.pop()
+            try:
+                entries = sorted(folder.iterdir())
+            except OSError as error:
+                raise SuiteError(
+                    f"{folder} cannot be read ({error.strerror}); change its rights or remove it"
+                ) from error
+            above |= {folder.resolve()}
+            for path in entries:
+                file = SourceFile.at(path, folders)
+                if path.name.startswith("."):
+                    self.pass_over("hidden files and folders", file.place)
+                elif path.is_dir() and path.resolve() in above:
+                    self.pass_over("links to folders that they stand in", file.place)
+                elif path.is_dir():
+                    waiting.append((path, (*folders, path.name), above))
+                elif path.is_symlink() and not path.exists():
+                    self.pass_over("broken links", file.place)
+                elif file.ending not in (".pddl", ".plan") or not path.is_file():
+                    self.pass_over("other files than .pddl and .plan", file.place)
+                elif file.ending == ".pddl":
+                    self.pddl.append(file)
+                else:
+                    self.plans.setdefault((folders, file.name), []).append(file)
+
+    def pass_over(self, what: str, place: str) -> None:
+        """Takes down that something is not read."""
+        self._passed_over.setdefault(what, []).append(place)
+
+    def log(self) -> None:
+        """Logs what was passed over as warnings, a line for each kind, with its number and the first names."""
+        for what, places in self._passed_over.items():
+            logger.warning("%s: passed over are %s: %s", self.root, what, listed(sorted(places)))
+
+
+def listed(names: list[str]) -> str:
+    """How many names there are, and the first of them."""
+    return f"{len(names)} ({', '.join(names[:_LISTED])}{', ...' if len(names) > _LISTED else ''})"
+
+
+def _natural(file: SourceFile) -> tuple[tuple[int, str], ...]:
+    """Sorts p2 before p10."""
+    parts = re.split(r"(\d+)", "/".join((*file.folders, file.path.name)))
+    return tuple((int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts))
+
+
+@dataclass(frozen=True)
 class _Found:
     """A problem file with its split and name, and the folders between domain and file."""
 
@@ -68,7 +185,7 @@ class _Found:
 
 @dataclass
 class _Source:
-    """A domain to be: its file, the folder that it stands for, and its problem files, some named by their folder."""
+    """A future domain of the suite: its file, its folder, and its problem files, some named by their folder."""
 
     file: SourceFile
     base: tuple[str, ...]
@@ -78,14 +195,12 @@ class _Source:
 
 
 def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
-    """Copies a folder of PDDL into the store as suite `name`.
+    """Copy a folder of PDDL into the store as suite `name`.
 
-    Known layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the
-    IPC 2023 learning track (`<domain>/training/easy`, `<domain>/testing/{easy,medium,hard}`); a domain file with
-    problem files beside it; a folder for each instance, with a copy of the domain file; pddlgym's (`<domain>.pddl`
-    beside folders `<domain>` and `<domain>_test`). What is passed over is logged. Raises SuiteError for a folder
-    without problems or a name that is taken, PddlError for a file that cannot be read, StoreError where the store
-    cannot be written; nothing is saved then.
+    Layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the IPC 2023
+    learning track (`<domain>/training/easy`, `<domain>/testing/{easy,medium,hard}`); a domain file with problem files
+    beside it; a folder for each instance, with a copy of the domain file; pddlgym's (`<domain>.pddl` beside folders
+    `<domain>` and `<domain>_test`). Ignored files are logged. If an error is raised, nothing is saved.
     """
     folder = folder.resolve()
     target = home() / "suites" / name
@@ -172,7 +287,7 @@ def _upwards(folders: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 
 
 def _like(domain: SourceFile, problem: SourceFile) -> str:
-    """The folder beside a domain file that a problem file stands in, where it is named as pddlgym's; else ""."""
+    """The folder of a problem file beside its domain file, if it is named as pddlgym's are; else ""."""
     folder = problem.folders[len(domain.folders)] if len(problem.folders) > len(domain.folders) else ""
     return folder if folder in (domain.name, f"{domain.name}_test") else ""
 
@@ -227,7 +342,7 @@ def _joined(sources: list[_Source], domains: Mapping[tuple[str, ...], list[Sourc
 
 
 def _is_instance(source: _Source, copies: list[_Source]) -> bool:
-    """Whether a domain file stands with one problem file in a folder that is no split and has no copies below."""
+    """Whether a domain file and one problem file are in a folder that is no split and has no copies below."""
     base = source.base
     if not base or base[-1] in _NO_INSTANCES or [each.folders for each in source.problems] != [base]:
         return False
@@ -312,8 +427,8 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
         if plans:
             write_plans(suite.experts / name / f"{split}.jsonl", plans)
     remarks.log()
-    house = serving(text)
-    return SuiteDomain(name, house.name if house else "", sha256_of(pddl), splits)
+    built_in = serving(text)
+    return SuiteDomain(name, built_in.name if built_in else "", sha256_of(pddl), splits)
 
 
 class _Remarks:
@@ -338,7 +453,7 @@ class _Remarks:
 
 
 def _plan_beside(tree: SourceTree, source: _Source, found: _Found, problem: Problem) -> Iterable[ExpertPlan]:
-    """The expert plan that stands beside a problem, or in a folder `plans` laid out like the problems."""
+    """The expert plan beside a problem, or in a folder `plans` laid out like the problems."""
     domain = (source.base or (tree.root.name,))[-1]
     places = [("plans", domain, *found.folders), found.file.folders]
     files = [each for place in places for each in tree.plans.get((place, found.file.name), ())]

@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class ProtocolSplit:
     """What one model learns from and in which domains it is measured then, by a protocol and a seed; as text.
 
     `most` bounds the transitions of each domain that are learned from; `shots` is how many of each schema of the
@@ -53,41 +53,42 @@ class Lesson:
 
     suite: str
     protocol: Protocol
-    of: tuple[str, ...]  # domains that are learned from
-    measured: tuple[str, ...]
+    train_domains: tuple[str, ...]
+    test_domains: tuple[str, ...]
     seed: int
-    most: int | None = None
+    max_transitions: int | None = None
     shots: int = 0
 
     @property
     def domain(self) -> str:
         """The names of all domains that are learned from in one."""
-        return SEVERAL.join(self.of)
+        return SEVERAL.join(self.train_domains)
 
     @property
     def sha256(self) -> str:
-        """Hash of all that decides what is learned from.
-
-        Raises SuiteError, UnsupportedPddl, ToolError and StoreError as `domain_instances` does.
-        """
+        """Hash of all that decides what is learned from."""
         walks = (each.sha256 for name in self._learned for each in domain_instances(self.suite, name))
-        parts = (self.protocol, *self.of, str(self.seed), str(self.most), str(_SHARE), str(_VALIDATION), *walks)
+        parts = (
+            self.protocol,
+            *self.train_domains,
+            str(self.seed),
+            str(self.max_transitions),
+            str(_SHARE),
+            str(_VALIDATION),
+            *walks,
+        )
         if self.shots:
             parts = (*parts, f"{self.shots} shots")
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
-        """The transitions to learn from, a tenth of them to validate on.
-
-        Raises SuiteError where there are too few; that, UnsupportedPddl, ToolError and StoreError as
-        `domain_instances` does.
-        """
+        """The transitions to learn from, a tenth of them to validate on."""
         suite = load_suite(self.suite)
         rng = np.random.default_rng([self.seed, 1])
         train, validation = list[Transition](), list[Transition]()
-        for name in self.of:
-            found = split(self.protocol, domain_instances(self.suite, name), self.seed)[0].transitions
-            kept = [found[place] for place in rng.permutation(len(found))[: self.most]]
+        for name in self.train_domains:
+            found = split_instances(self.protocol, domain_instances(self.suite, name), self.seed)[0].transitions
+            kept = [found[place] for place in rng.permutation(len(found))[: self.max_transitions]]
             held = max(round(_VALIDATION * len(kept)), 1)
             validation += kept[:held]
             train += kept[held:]
@@ -101,12 +102,8 @@ class Lesson:
         return Transitions(self.suite, domains, tuple(train), tuple(validation), self.sha256)
 
     def held_out(self, domain: str) -> Part:
-        """What is measured on in a domain.
-
-        Raises SuiteError where there is too little to split; that, UnsupportedPddl, ToolError and StoreError as
-        `domain_instances` does.
-        """
-        part = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
+        """What is measured on in a domain."""
+        part = split_instances(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
         if domain not in self._shown:
             return part
         shots = self._shots(domain)
@@ -117,29 +114,25 @@ class Lesson:
     @property
     def _shown(self) -> tuple[str, ...]:
         """Domains of which a few transitions are learned from."""
-        return self.measured if self.shots else ()
+        return self.test_domains if self.shots else ()
 
     @property
     def _learned(self) -> tuple[str, ...]:
-        return (*self.of, *self._shown)
+        return (*self.train_domains, *self._shown)
 
     def _shots(self, domain: str) -> list[Transition]:
         """So many transitions of each schema, drawn; those of fewer shots are among those of more."""
-        found = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1].transitions
+        found = split_instances(self.protocol, domain_instances(self.suite, domain), self.seed)[1].transitions
         of: dict[str, list[Transition]] = {}
         for place in np.random.default_rng([self.seed, 2]).permutation(len(found)):
             of.setdefault(found[place].action.name, []).append(found[place])
         return [each for some in of.values() for each in some[: self.shots]]
 
 
-def lessons(
+def protocol_splits(
     suite: str, protocol: str, domains: Sequence[str] = (), seed: int = 0, most: int | None = None, shots: int = 0
-) -> tuple[Lesson, ...]:
-    """What is learned and measured by a protocol, in all domains of a suite where none are named.
-
-    Raises InputError for another protocol and for shots where no domain is left out, SuiteError for a domain that is
-    not there and for too few of them, StoreError where the package's data are missing.
-    """
+) -> tuple[ProtocolSplit, ...]:
+    """What is learned and measured by a protocol, in all domains of a suite where none are named."""
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
     if shots < 0 or (shots and protocol != "leave-one-out"):
@@ -155,27 +148,23 @@ def lessons(
             "protocol"
         )
 
-    def lesson(of: Sequence[str], measured: Sequence[str]) -> Lesson:
-        return Lesson(source.name, protocol, tuple(of), tuple(measured), seed, most, shots)
+    def make(train: Sequence[str], test: Sequence[str]) -> ProtocolSplit:
+        return ProtocolSplit(source.name, protocol, tuple(train), tuple(test), seed, most, shots)
 
     others = {name: [other for other in names if other != name] for name in names}
     match protocol:
         case "multi-domain":
-            return (lesson(names, names),)
+            return (make(names, names),)
         case "cross-domain":
-            return tuple(lesson([name], others[name]) for name in names)
+            return tuple(make([name], others[name]) for name in names)
         case "leave-one-out":
-            return tuple(lesson(others[name], [name]) for name in names)
+            return tuple(make(others[name], [name]) for name in names)
         case _:
-            return tuple(lesson([name], [name]) for name in names)
+            return tuple(make([name], [name]) for name in names)
 
 
 def domain_instances(suite: str, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain, once a process: whoever learns and measures meets the same tasks.
-
-    Raises SuiteError for a suite or domain that is not there and for one without plans, UnsupportedPddl for PDDL that
-    cannot be used, ToolError where Fast Downward fails, StoreError for damaged files.
-    """
+    """The instances of a domain, once a process: whoever learns and measures meets the same tasks."""
     return _instances(suite, load_suite(suite).manifest_sha256, home(), domain)
 
 
@@ -184,7 +173,7 @@ def _instances(suite: str, manifest: str, store: Path, domain: str) -> tuple[Ins
     return instances(load_suite(suite), domain)
 
 
-def split(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
+def split_instances(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
     """What is learned from in a domain, and what is measured on.
 
     Where domains are split, both are all of this one. Instances of equal objects and static facts are held out
@@ -247,10 +236,10 @@ def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Par
             f"{of[0].domain} has {len(of)} instance with objects and static facts of its own; protocol extrapolation "
             "needs at least two that differ in these"
         )
-    alike = list(groups.values())
+    equivalent = list(groups.values())
     train, test = (
-        _part(of[0].domain, [walk for place in side for instance in alike[place] for walk in instance.walks])
-        for side in _parted(len(alike), rng)
+        _part(of[0].domain, [walk for place in side for instance in equivalent[place] for walk in instance.walks])
+        for side in _parted(len(equivalent), rng)
     )
     return train, _unlike(test, train.transitions)
 
@@ -278,7 +267,7 @@ def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
 
 
 def _parted(count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Places of at least two things, parted at random: some to learn from, at least one to measure on."""
+    """Random split of the numbers below `count` (at least 2) into a training and a test part."""
     order = rng.permutation(count).tolist()
     kept = min(max(round(_SHARE * count), 1), count - 1)
     return sorted(order[:kept]), sorted(order[kept:])

@@ -1,4 +1,4 @@
-"""Whether two problems are one problem with its objects renamed: canonical forms by igraph's BLISS."""
+"""Canonical forms of problems up to renaming of objects, by igraph's BLISS."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from sgp.planning.task import Task
 
 
 def canonical_form(task: Task) -> str:
-    """Equal for two problems of a domain exactly where renaming objects makes one the other."""
+    """Return a hash that is equal for two problems of a domain iff they are equal up to renaming of objects."""
     return form_of(task.domain_text, task.text)
 
 
 class Distinct:
-    """Problems of one domain, of which the first with each canonical form is known by its name.
+    """Index of the problems of one domain that finds duplicates up to renaming of objects.
 
-    A form is only found once another problem has as many objects, initial atoms and goals of each kind.
+    A canonical form is computed only if another problem has as many objects, initial atoms and goals of each kind.
     """
 
     def __init__(self, domain: DomainText):
         self._domain = domain
-        self._lone: dict[Hashable, tuple[str, ProblemText]] = {}  # by outline: first problems, their forms not found
+        self._lone: dict[Hashable, tuple[str, ProblemText]] = {}  # first problem of each outline
         self._names: dict[str, str] = {}  # by form
 
     def first(self, name: str, problem: ProblemText) -> str:
-        """The name of the first problem that this one equals up to renaming of objects: its own where none does."""
+        """Return the name of the first problem equal up to renaming of objects, which may be this problem."""
         outline = _outline(problem)
         if outline not in self._lone:
             self._lone[outline] = name, problem
@@ -41,18 +41,19 @@ class Distinct:
 
 
 def _outline(problem: ProblemText) -> Hashable:
-    """What is equal for equal problems, and quickly told."""
-    types = Counter(tuple(sorted(thing.types)) for thing in problem.objects)
+    """Cheap properties that equal problems share."""
+    types = Counter(tuple(sorted(object_.types)) for object_ in problem.objects)
     init = Counter(atom.predicate for atom in set(problem.init))
     goal = Counter((literal.atom.predicate, literal.positive) for literal in set(problem.goal))
     return tuple(frozenset(each.items()) for each in (types, init, goal))
 
 
 def form_of(domain: DomainText, problem: ProblemText) -> str:
-    """Equal for two problems of a domain exactly where renaming objects makes one the other.
+    """Return a hash that is equal for two problems of a domain iff they are equal up to renaming of objects.
 
-    Objects, initial atoms and goal literals are the coloured nodes of a graph; an atom's arguments hang on nodes that
-    carry their positions. Domain constants keep their names. The form is a SHA-256 of the graph in canonical order.
+    Objects, initial atoms and goal literals are the coloured nodes of a graph; an atom is linked to its
+    arguments by nodes coloured by position. Domain constants keep their names. The result is the SHA-256 of the graph
+    in canonical order.
     """
     colours: list[str] = []
     edges: list[tuple[int, int]] = []
@@ -61,8 +62,8 @@ def form_of(domain: DomainText, problem: ProblemText) -> str:
         colours.append(colour)
         return len(colours) - 1
 
-    objects = {thing.name: node(f"constant {thing.name}") for thing in domain.constants}
-    objects |= {thing.name: node(f"object {sorted(thing.types)}") for thing in problem.objects}
+    objects = {object_.name: node(f"constant {object_.name}") for object_ in domain.constants}
+    objects |= {object_.name: node(f"object {sorted(object_.types)}") for object_ in problem.objects}
     facts = [(f"init {atom.predicate}", atom) for atom in set(problem.init)]
     facts += [(f"goal {literal.atom.predicate} {literal.positive}", literal.atom) for literal in set(problem.goal)]
     for colour, atom in facts:

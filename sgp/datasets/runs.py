@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.folders import locked, whole_folder
+from sgp.datasets.folders import is_lockable, locked, whole_folder
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
@@ -39,10 +39,6 @@ _RECORD_KINDS: Mapping[str, type] = {
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
 BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts of how it was made
-_RENAMED = {  # variants of format 1: the method and variant that they are now, "" for the same method
-    "wl-contrastive-delta": ("contrastive-delta", "wl"),
-    "wl-xgboost-delta-jumps": ("", "wl-xgboost-delta"),  # decoded by 'jumps'
-}
 SECOND = "second."  # before the names of the files of a run's second planner
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
@@ -170,10 +166,7 @@ class Run:
 
     @cached_property
     def domain_text(self) -> DomainText:
-        """The domain that the run was trained on.
-
-        Raises DomainMismatch where there are several, PddlError where the run's copy cannot be read.
-        """
+        """The domain that the run was trained on."""
         return read_domain(self.domain_pddl, f"{self.folder / RECORD}, domain {self.record['domain']}")
 
     @property
@@ -259,22 +252,27 @@ def _sha256(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def open_run(folder: Path | str) -> Run:
-    """The run in a folder, every file of it compared with its hash. Raises StoreError where something is amiss."""
+def open_run(folder: Run | Path | str) -> Run:
+    """The run in a folder, every file of it compared with its hash; an opened run as it is.
+
+    Raises StoreError for a folder without a run, or with a damaged one.
+    """
+    if isinstance(folder, Run):
+        return folder
     folder = Path(folder)
     try:
         return _read_run(folder)
     except StoreError:
-        if not folder.parent.is_dir():
+        if not is_lockable(folder):
             raise
-    with locked(folder.parent):  # another process may have put a new run there meanwhile
+    with locked(folder):  # another process may have put a new run there meanwhile
         return _read_run(folder)
 
 
 @contextmanager
 def held_run(folder: Path) -> Iterator[Run]:
-    """The run in a folder, which no one replaces within this block: for who writes beside it. Raises as `open_run`."""
-    with locked(folder.parent):
+    """The run in a folder, which nobody replaces within this block, so that files can be written beside it."""
+    with locked(folder):
         yield _read_run(folder)
 
 
@@ -296,8 +294,6 @@ def _read_run(folder: Path) -> Run:
 
 def _check_record(record: Any, source: Path) -> None:
     """Raises StoreError for anything that is no record of a run."""
-    if isinstance(record, dict) and record.get("format") == 1:
-        raise StoreError(f"{source} is of format 1, in which training and decoding were one; {_made_again(record)}")
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StoreError(f"{source} is not of format {FORMAT}; train the run again")
     for name, kind in _RECORD_KINDS.items():
@@ -309,19 +305,6 @@ def _check_record(record: Any, source: Path) -> None:
     for name in record["files"]:
         if Path(name).name != name or name in ("", ".", ".."):
             raise StoreError(f"{source} lists {name!r}, which is no plain name of a file; train the run again")
-
-
-def _made_again(record: Mapping[str, Any]) -> str:
-    """How to make a run of the layout before again."""
-    variant, *settings = str(record.get("variant", "")).split("+")
-    method, variant = _RENAMED.get(variant, ("", variant))
-    words = ["--method", method or method_key(str(record.get("method", ""))), "--variant", variant]
-    for name in ("domain", "suite", "seed"):
-        words += [f"--{name}", str(record.get(name, ""))]
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        words += ["--by", value] if name == "by" else ["--set", setting]
-    return f"make the run again with 'sgp train {' '.join(words)}'"
 
 
 def find_run(key: RunKey) -> Run | None:

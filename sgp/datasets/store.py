@@ -1,4 +1,4 @@
-"""Where things lie: data that come with the package, and everything that a user makes."""
+"""Folders of the bundled data and of the user's runs, imported suites and caches."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from sgp.installed import bundled
 
 
 def data_folder() -> Path:
-    """The data that come with the package. Raises StoreError where they are missing."""
+    """Folder of the bundled data. Raises StoreError if it is missing."""
     return bundled("data")
 
 
 def home() -> Path:
-    """The folder of runs, imported suites and caches: `SGP_HOME`, else the user's folder for data of programs.
+    """Folder of runs, imported suites and caches: `SGP_HOME`, or else the data folder of the user's platform.
 
-    Raises StoreError where that is not known, because the user has no home.
+    Raises StoreError if the user has no home folder.
     """
     chosen = os.environ.get("SGP_HOME", "")
     try:
         return Path(chosen).expanduser().resolve() if chosen else platformdirs.user_data_path("sgp", appauthor=False)
-    except RuntimeError as error:  # pathlib's, where neither HOME nor the list of users names a home
+    except RuntimeError as error:  # from pathlib, if neither HOME nor the user database names a home
         raise StoreError(
             f"user {os.getuid()} has no home, so there is no folder for runs and caches; set SGP_HOME or HOME to one"
         ) from error
 
 
 def cache_folder() -> Path:
-    """The folder of results that can be made again."""
+    """Folder of cached results, which can be recomputed."""
     return home() / "cache"

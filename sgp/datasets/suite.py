@@ -1,4 +1,4 @@
-"""Suites: problems by domain and split, each file known by its hash."""
+"""Benchmark suites: problems by domain and split, with a SHA-256 of every file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sgp.datasets.kept_by_seed import KeptBySeed
+from sgp.datasets.seeded import SeededSplits
 from sgp.datasets.store import cache_folder, data_folder, home
 from sgp.domains import get_domain
 from sgp.errors import InputError, SuiteError, expected_one_of
@@ -21,16 +22,15 @@ from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.progress import track
 
-SPLITS = ("train", "validation", "interpolation", "extrapolation")
 MANIFEST = "suite.toml"
 Value = TypeVar("Value", str, int)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A problem of a suite: its name, number of objects, and the SHA-256 of its file.
+    """A problem of a suite: name, number of objects, and SHA-256 of the file.
 
-    `like` names the first problem of the split that it equals up to renaming of objects, "" where it is that itself.
+    `like`: name of the first earlier problem of the split that is equal up to renaming of objects, or "".
     """
 
     name: str
@@ -41,21 +41,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class SuiteDomain:
-    """A domain within a suite. `house` names the domain of the house that serves it, "" where none does."""
+    """A domain within a suite. `built_in` names the built-in domain with the same predicates and actions, or is ""."""
 
     name: str
-    house: str
+    built_in: str
     sha256: str
     splits: Mapping[str, tuple[Entry, ...]]
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Problems by domain and split, in one folder, with the hashes of all files in its manifest.
+    """Problems by domain and split in one folder, with the hashes of all files in its manifest.
 
-    A file is read and checked against its hash once, when it is first asked for. Expert plans and those of baseline
-    planners are kept under `experts` and `baselines`. `named_stream` says whether the suite's name is part of the
-    random streams of its generated problems; `kept_by_seed` which splits have no files until they are asked for.
+    A file is read and checked against its hash on first use. Plans of experts and of baseline planners are saved under
+    `experts` and `baselines`. `named_stream`: the suite's name is part of the random streams of its generated problems.
+    `seeded`: splits whose problems are generated from a seed instead of stored as files.
     """
 
     name: str
@@ -66,23 +66,18 @@ class Suite:
     domains: Mapping[str, SuiteDomain]
     seed: int | None = None
     named_stream: bool = False
-    kept_by_seed: KeptBySeed | None = None
+    seeded: SeededSplits | None = None
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
-        """A domain by its name, by a name or alias of the built-in domain, or by the name that its PDDL declares.
-
-        Raises SuiteError with those there are.
-        """
+        """Find a domain by its name, the name or alias of its built-in domain, or the name that its PDDL declares."""
         if name in self.domains:
             return self.domains[name]
-        try:
-            house = get_domain(name).name
-        except InputError:
-            house = ""
-        for domain in self.domains.values():
-            if house and house in (domain.name, domain.house):
-                return domain
+        with suppress(InputError):
+            built_in = get_domain(name).name
+            for domain in self.domains.values():
+                if built_in in (domain.name, domain.built_in):
+                    return domain
         declared = [domain for domain in self.domains.values() if self._declared_name(domain) == name.lower()]
         if len(declared) == 1:
             return declared[0]
@@ -96,7 +91,7 @@ class Suite:
         return read_sections(Source(str(file), self._checked(file, domain.sha256)), "domain")[0]
 
     def split(self, domain: str, split: str) -> str:
-        """The full name of a split; a unique ending such as 'easy' will do. Raises SuiteError with those there are."""
+        """Return the full name of a split, given its name or a unique ending such as 'easy'."""
         splits = self.domain(domain).splits
         if split in splits:
             return split
@@ -107,41 +102,28 @@ class Suite:
         raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; {expected_one_of(splits, split)}")
 
     def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
-        """The full names of splits, each once; every split but `train` where none are named.
-
-        Raises SuiteError with those there are.
-        """
+        """Full names of splits without duplicates; default: every split but `train`, if there are others."""
         names = list(self.domain(domain).splits)
         chosen = splits or [name for name in names if name != "train"] or names
         return tuple(dict.fromkeys(self.split(domain, split) for split in chosen))
 
     def domain_pddl(self, domain: str) -> str:
-        """The text of a domain's file.
-
-        Raises SuiteError for a file that was changed, PddlError for one that is no text.
-        """
+        """The text of a domain's file."""
         found = self.domain(domain)
         return self._checked(self.folder / found.name / "domain.pddl", found.sha256)
 
     def domain_text(self, domain: str) -> DomainText:
-        """What a domain's file declares.
-
-        Raises SuiteError for a file that was changed, PddlError for one that cannot be read.
-        """
+        """Parsed PDDL of a domain."""
         found = self.domain(domain).name
         return read_domain(self.domain_pddl(found), str(self.folder / found / "domain.pddl"))
 
     def problems(self, domain: str, split: str) -> tuple[Problem, ...]:
-        """The problems of a split, in the order of the manifest; those that are kept by seed are made where missing.
-
-        Raises SuiteError for a file that was changed or one that cannot be made here, PddlError for one that is no
-        text, StoreError where one that is made cannot be written.
-        """
+        """The problems of a split, in the order of the manifest; problems without files are generated."""
         found, split = self.domain(domain), self.split(domain, split)
         domain_file = self.folder / found.name / "domain.pddl"
         pddl = self._checked(domain_file, found.sha256)
         entries = found.splits[split]
-        read = self._of_seed if self.kept_by_seed and split in self.kept_by_seed.splits else self._of_file
+        read = self._of_seed if self.seeded and split in self.seeded.splits else self._of_file
         problems = []
         for place, entry in enumerate(track(entries, f"{self.name} {found.name} {split}", len(entries)), start=1):
             file, text = read(found, split, place, entry)
@@ -155,33 +137,26 @@ class Suite:
     def _of_seed(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
         file = cache_folder() / "suites" / self.name / domain.name / split / f"{entry.name}.pddl"
         if file not in self._texts:
-            assert self.kept_by_seed is not None
-            house = get_domain(domain.house)
+            assert self.seeded is not None
+            built_in = get_domain(domain.built_in)
             size = entry.size - len(self.domain_text(domain.name).constants)
-            self._texts[file] = self.kept_by_seed.made(file, entry.sha256, house, split, place, size)
+            self._texts[file] = self.seeded.read(file, entry.sha256, built_in, split, place, size)
         return file, self._texts[file]
 
     def likes(self, domain: str, split: str) -> dict[str, str]:
-        """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
-
-        Raises SuiteError with the domains and splits there are and for a file that was changed, PddlError for one that
-        is no text.
-        """
+        """Map the SHA-256 of each problem that equals an earlier one up to renaming of objects to the earlier name."""
         entries = self.domain(domain).splits[self.split(domain, split)]
         problems = self.problems(domain, split)
         return {problem.sha256: entry.like for problem, entry in zip(problems, entries, strict=True) if entry.like}
 
-    def house_domain(self, domain: str) -> Domain | None:
-        """The domain of the house that serves one of this suite, or None.
-
-        Raises SuiteError with the suite's domains, and InputError where the manifest names one that the house lacks.
-        """
-        house = self.domain(domain).house
-        return get_domain(house) if house else None
+    def built_in_domain(self, domain: str) -> Domain | None:
+        """Built-in domain with the same predicates and actions as a domain of this suite, or None."""
+        name = self.domain(domain).built_in
+        return get_domain(name) if name else None
 
     @cached_property
     def manifest_sha256(self) -> str:
-        """Hash of the manifest, which holds the hashes of all files. Raises PddlError where it is no text."""
+        """Hash of the manifest, which holds the hashes of all files."""
         return sha256_of(read_text(self.folder / MANIFEST))
 
     @cached_property
@@ -193,7 +168,7 @@ class Suite:
         }
 
     def _checked(self, file: Path, sha256: str) -> str:
-        """The text of a file that is the one listed in the manifest."""
+        """Read a file. Raises SuiteError if its SHA-256 differs from the manifest."""
         if file not in self._texts:
             text = read_text(file)
             if sha256_of(text) != sha256:
@@ -211,17 +186,13 @@ def sha256_of(text: str) -> str:
 
 
 def suite_names() -> list[str]:
-    """The bundled suites, then the imported ones. Raises StoreError where the package's data are missing."""
+    """Names of the bundled suites, then of the imported suites."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
     return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
 def load_suite(name: str) -> Suite:
-    """A bundled or imported suite.
-
-    Raises SuiteError for an unknown name or a manifest that cannot be read, StoreError where the package's data are
-    missing.
-    """
+    """Load a bundled or imported suite. Raises SuiteError for an unknown name."""
     bundled = data_folder() / "benchmarks" / name
     if (bundled / MANIFEST).is_file():
         return read_suite(bundled, data_folder())
@@ -234,7 +205,7 @@ def load_suite(name: str) -> Suite:
 
 
 def read_suite(folder: Path, plans: Path) -> Suite:
-    """The suite in a folder, with plans kept in the folders `experts` and `baselines` of `plans`."""
+    """Read the suite in a folder; its plans are in the folders `experts` and `baselines` of `plans`."""
     name = folder.name
     try:
         manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -261,47 +232,52 @@ def read_suite(folder: Path, plans: Path) -> Suite:
         origin, seed = _of_kind(str, manifest["origin"]), manifest.get("seed")
         seed = seed if seed is None else _of_kind(int, seed)
         experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
-        named, kept = manifest.get("named_stream") is True, _kept_by_seed(manifest)
-        return Suite(name, folder, experts, baselines, origin, domains, seed, named, kept)
+        named, seeded = manifest.get("named_stream") is True, _seeded_splits(manifest)
+        return Suite(name, folder, experts, baselines, origin, domains, seed, named, seeded)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
 
 
-def _kept_by_seed(manifest: Mapping[str, Any]) -> KeptBySeed | None:
-    """What a manifest says of problems without files. Raises what other text raises when it is read."""
+def _seeded_splits(manifest: Mapping[str, Any]) -> SeededSplits | None:
+    """Splits of a manifest that are generated from a seed, or None."""
     if "kept_by_seed" not in manifest:
         return None
-    kept = manifest["kept_by_seed"]
-    suite, numpy = _of_kind(str, kept["suite"]), _of_kind(str, kept["numpy"])
-    splits = tuple(_of_kind(str, split) for split in kept["splits"])
-    return KeptBySeed(suite, _of_kind(int, manifest["seed"]), splits, numpy)
+    record = manifest["kept_by_seed"]
+    suite, numpy = _of_kind(str, record["suite"]), _of_kind(str, record["numpy"])
+    splits = tuple(_of_kind(str, split) for split in record["splits"])
+    return SeededSplits(suite, _of_kind(int, manifest["seed"]), splits, numpy)
 
 
 def _of_kind(kind: type[Value], value: Any) -> Value:
-    """A value of a manifest. Raises TypeError for one of another kind."""
+    """Return a value of a manifest. Raises TypeError if the value has another type."""
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{value!r:.60} is not of kind {kind.__name__}")
+        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
     return value
 
 
 def quote(value: str | Sequence[str]) -> str:
-    """A text, or several, as TOML: a JSON string is one but for surrogates and the character of code 127."""
+    """Format one or several strings as TOML, which equals JSON except for surrogates and the character 127."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_manifest(suite: Suite) -> None:
-    """Writes a suite's manifest."""
+    """Write a suite's manifest."""
     lines = [f"origin = {quote(suite.origin)}"]
     if suite.seed is not None:
         lines.append(f"seed = {suite.seed}")
     if suite.named_stream:
         lines.append("named_stream = true")
-    kept = suite.kept_by_seed
-    if kept is not None:
-        made = f"suite = {quote(kept.suite)}, numpy = {quote(kept.numpy)}, splits = {quote(kept.splits)}"
-        lines.append(f"kept_by_seed = {{ {made} }}")
+    seeded = suite.seeded
+    if seeded is not None:
+        record = f"suite = {quote(seeded.suite)}, numpy = {quote(seeded.numpy)}, splits = {quote(seeded.splits)}"
+        lines.append(f"kept_by_seed = {{ {record} }}")
     for name, domain in suite.domains.items():
-        lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
+        lines += [
+            "",
+            f"[domains.{quote(name)}]",
+            f"house = {quote(domain.built_in)}",
+            f"sha256 = {quote(domain.sha256)}",
+        ]
         for split, entries in domain.splits.items():
             lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
             for entry in entries:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from numpy.random import Generator
 
@@ -18,7 +18,7 @@ from sgp.planning.pddl import Action, Problem
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
-MOST_ACTIONS = 50  # that are told apart in a state (embedplan, section 3)
+MOST_ACTIONS = 50  # actions of a state that a loss contrasts (embedplan, section 3)
 _HELD_OUT = 5  # every fifth
 SEVERAL = "+"  # between the names of domains that are learned from together
 Part = TypeVar("Part", "Demonstration", Problem)
@@ -31,8 +31,13 @@ class Demonstration:
     problem: Problem
     plan: tuple[Action, ...]
 
+    @property
+    def name(self) -> str:
+        """The problem's name."""
+        return self.problem.name
+
     def replayed(self) -> Trajectory:
-        """The trajectory. Raises PddlError and PlanError for texts that cannot be used."""
+        """The trajectory."""
         return Trajectory.of(Task(self.problem), self.plan)
 
 
@@ -68,58 +73,17 @@ class Demonstrations:
 
 
 @dataclass(frozen=True)
-class DemonstrationTexts:
-    """Demonstrations as text: the same fields. States do not leave their process, texts do."""
+class _ProblemSet(Generic[Part]):
+    """Problems, or demonstrations, to train on and to validate on, of one domain of one suite, as text.
 
-    suite: str
-    domain: str
-    domain_pddl: str
-    train: tuple[Demonstration, ...]
-    validation: tuple[Demonstration, ...]
-    sha256: str
-    largest: int
-
-    def replayed(self) -> Demonstrations:
-        """The trajectories. Raises PddlError and PlanError for texts that cannot be used."""
-        return Demonstrations(
-            suite=self.suite,
-            domain=self.domain,
-            domain_pddl=self.domain_pddl,
-            train=tuple(each.replayed() for each in self.train),
-            validation=tuple(each.replayed() for each in self.validation),
-            sha256=self.sha256,
-            largest=self.largest,
-        )
-
-    def without(self, problem: str) -> DemonstrationTexts:
-        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = _without(self.train, problem, [each.problem.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> DemonstrationTexts:
-        """The same with `count` of the training problems to draw from, or all where there are no more; see `_drawn`."""
-        return replace(
-            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
-        )
-
-    @property
-    def to_draw(self) -> tuple[Demonstration, ...]:
-        """The training problems that teach something: their plans have actions."""
-        return tuple(each for each in self.train if each.plan)
-
-
-@dataclass(frozen=True)
-class Problems:
-    """Problems without plans to train on and to validate on, of one domain of one suite, as text.
-
-    For methods that find their own way, such as reinforcement learning. `sha256` covers the PDDL of all problems.
+    `sha256` covers the PDDL of all problems and their plans; `largest` is the largest number of objects in the suite.
     """
 
     suite: str
     domain: str
     domain_pddl: str
-    train: tuple[Problem, ...]
-    validation: tuple[Problem, ...]
+    train: tuple[Part, ...]
+    validation: tuple[Part, ...]
     sha256: str
     largest: int
 
@@ -129,29 +93,70 @@ class Problems:
         return {self.domain: self.domain_pddl}
 
     @property
+    def to_draw(self) -> tuple[Part, ...]:
+        """The training problems that random subsets are drawn from."""
+        return self.train
+
+    def without(self, problem: str) -> Self:
+        """The same without one training problem."""
+        names = [part.name for part in self.train]
+        rest = tuple(part for part in self.train if part.name != problem)
+        if len(rest) == len(self.train) or not rest:
+            raise SuiteError(
+                f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
+                f"{', '.join(names)}"
+            )
+        return replace(self, train=rest, sha256=_sha256_with(self.sha256, f"without {problem}"))
+
+    def drawn(self, count: int, draw: int) -> Self:
+        """The same with `count` of the training problems, or all if there are fewer.
+
+        They are in their order; those of one draw contain those of a smaller count.
+        """
+        if count < 1 or draw < 0:
+            raise SuiteError(
+                f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
+            )
+        order = list(range(len(self.to_draw)))
+        Random(draw).shuffle(order)
+        train = tuple(self.to_draw[place] for place in sorted(order[:count]))
+        return replace(self, train=train, sha256=_sha256_with(self.sha256, f"{count} of draw {draw}"))
+
+
+@dataclass(frozen=True)
+class DemonstrationTexts(_ProblemSet[Demonstration]):
+    """Demonstrations as text. States do not leave their process, texts do."""
+
+    @property
+    def to_draw(self) -> tuple[Demonstration, ...]:
+        """The training problems whose plans have actions."""
+        return tuple(part for part in self.train if part.plan)
+
+    def replayed(self) -> Demonstrations:
+        """The trajectories."""
+        return Demonstrations(
+            suite=self.suite,
+            domain=self.domain,
+            domain_pddl=self.domain_pddl,
+            train=tuple(part.replayed() for part in self.train),
+            validation=tuple(part.replayed() for part in self.validation),
+            sha256=self.sha256,
+            largest=self.largest,
+        )
+
+
+@dataclass(frozen=True)
+class Problems(_ProblemSet[Problem]):
+    """Problems without plans, for methods that find plans themselves, such as reinforcement learning."""
+
+    @property
     def facts(self) -> dict[str, str | int]:
-        """What the record of a run tells of its data."""
+        """What the record of a run says about its data."""
         return {"sha256": self.sha256, "train": len(self.train), "validation": len(self.validation)}
 
     def replayed(self) -> Problems:
         """Itself: problems are text."""
         return self
-
-    def without(self, problem: str) -> Problems:
-        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = _without(self.train, problem, [each.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> Problems:
-        """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
-        return replace(
-            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
-        )
-
-    @property
-    def to_draw(self) -> tuple[Problem, ...]:
-        """The training problems."""
-        return self.train
 
 
 class Transition(NamedTuple):
@@ -211,7 +216,7 @@ class TransitionTexts:
         return _sha256_of(self.of.values())
 
     def replayed(self) -> Transitions:
-        """The transitions. Raises PddlError and PlanError for texts that cannot be used."""
+        """The transitions."""
         live = {name: each.replayed() for name, each in self.of.items()}
         return Transitions(
             self.suite,
@@ -226,13 +231,13 @@ class TransitionTexts:
         holders = [name for name, each in self.of.items() if problem in {one.problem.name for one in each.train}]
         if len(holders) != 1:
             raise SuiteError(
-                f"training problem '{problem}' stands in {len(holders)} of the domains {', '.join(self.of)}; "
+                f"training problem '{problem}' is in {len(holders)} of the domains {', '.join(self.of)}; "
                 "expected one that a single domain has"
             )
         return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})
 
     def drawn(self, count: int, draw: int) -> TransitionTexts:
-        """The same with the transitions of `count` training problems of each domain; see `_drawn`."""
+        """The same with the transitions of `count` training problems of each domain; see `Problems.drawn`."""
         return replace(self, of={name: each.drawn(count, draw) for name, each in self.of.items()})
 
     @property
@@ -273,16 +278,14 @@ def learning_texts(
 def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> Demonstrations:
     """The trajectories of splits `train` and `validation`; missing expert plans are made first.
 
-    Problems for which no plan was found are left out. A domain with a single split is trained on that; without a
-    split `validation`, every fifth training problem (at least the last) is held out as one. Raises SuiteError where
-    nothing is left, ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used,
-    StoreError for damaged expert plans.
+    Problems for which no plan was found are left out. A domain with a single split is trained on that; without a split
+    `validation`, every fifth training problem (at least the last) is held out as one.
     """
     return training_texts(suite, domain, stages, jobs).replayed()
 
 
 def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> DemonstrationTexts:
-    """What `load_training_data` replays, as text. Raises what it raises, except for plans that do not fit."""
+    """What `load_training_data` replays, as text."""
     name = suite.domain(domain).name
     train, validation = _parts(suite, name, lambda split: demonstrations(suite, name, split, stages, jobs))
     for split, found in (("train", train), ("validation", validation)):
@@ -303,10 +306,7 @@ def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, 
 
 
 def problem_texts(suite: Suite, domain: str) -> Problems:
-    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for.
-
-    Raises SuiteError for a suite or domain that is not there, StoreError for a file that changed.
-    """
+    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for."""
     name = suite.domain(domain).name
     train, validation = _parts(suite, name, lambda split: suite.problems(name, split))
     return Problems(
@@ -343,29 +343,6 @@ def held_out(train: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
     return [each for each in train if each not in validation] or train, validation
 
 
-def _without(train: Sequence[Part], problem: str, names: Sequence[str], domain: str) -> tuple[Part, ...]:
-    kept = tuple(each for each, name in zip(train, names, strict=True) if name != problem)
-    if len(kept) == len(train) or not kept:
-        raise SuiteError(
-            f"training problem '{problem}' cannot be left out of {domain}; expected one of several: {', '.join(names)}"
-        )
-    return kept
-
-
-def _drawn(train: Sequence[Part], count: int, draw: int) -> tuple[Part, ...]:
-    """So many of the training problems, in their order; those of one draw contain those of a smaller count.
-
-    Raises SuiteError for a count below 1 and a draw below 0.
-    """
-    if count < 1 or draw < 0:
-        raise SuiteError(
-            f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
-        )
-    order = list(range(len(train)))
-    Random(draw).shuffle(order)
-    return tuple(train[place] for place in sorted(order[:count]))
-
-
 def _sha256_with(digest: str, change: str) -> str:
     return sha256(f"{digest} {change}".encode()).hexdigest()
 
@@ -377,7 +354,7 @@ def _sha256_of(parts: Iterable[DemonstrationTexts]) -> str:
 def told_apart(transition: Transition, rng: Generator, most: int = MOST_ACTIONS) -> list[Action]:
     """The action of a transition, then others that are applicable before it, drawn: `most` in all."""
     task, before, action, _ = transition
-    others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
+    others = [other for other in task.applicable(before) if other != action]
     return [action, *(others[place] for place in rng.permutation(len(others))[: most - 1])]
 
 
@@ -390,22 +367,14 @@ def steps_of(trajectory: Trajectory) -> list[Transition]:
 def trajectories(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Trajectory]:
-    """The expert trajectories of a split, replayed; problems without a plan are left out.
-
-    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
-    damaged expert plans.
-    """
+    """The expert trajectories of a split, replayed; problems without a plan are left out."""
     return [each.replayed() for each in demonstrations(suite, domain, split, stages, jobs)]
 
 
 def demonstrations(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Demonstration]:
-    """The problems of a split with their expert plans, which are made where missing; those without one are left out.
-
-    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
-    damaged expert plans.
-    """
+    """The problems of a split with their expert plans, which are made where missing; those without one are left out."""
     plans = expert_plans(suite, domain, split, stages, jobs)
     found = [(problem, plans[problem.sha256].plan) for problem in suite.problems(domain, split)]
     return [Demonstration(problem, plan) for problem, plan in found if plan is not None]

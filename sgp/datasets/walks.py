@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.experts import kept_plans, plans_of
+from sgp.datasets.experts import plans_of, saved_plans
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
 from sgp.datasets.training_data import Transition, steps_of
 from sgp.errors import PddlError, PlanError, SgpError, StoreError, SuiteError, UnsolvableProblem
 from sgp.files import read_json, write_json
-from sgp.planning.experts import SOON
+from sgp.planning.experts import QUICK
 from sgp.planning.pddl import Action, Atom, Problem, parse_plan
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Task
@@ -104,18 +104,14 @@ def distinct_transitions(walks: Iterable[Trajectory]) -> tuple[Transition, ...]:
 
 
 def instances(suite: Suite, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain in the order of the suite's splits; what is found of them is found once and kept.
-
-    Raises SuiteError for problems of a split that are no starts of one instance, and for an instance no start of which
-    has a plan with an action; ToolError where Fast Downward fails; StoreError for damaged files.
-    """
+    """The instances of a domain in the order of the suite's splits; what is found of them is found once and cached."""
     name = suite.domain(domain).name
     splits = suite.domain(name).splits
     return tuple(instance(suite, name, split) for split in track(splits, f"plans {name}", len(splits)))
 
 
 def instance(suite: Suite, domain: str, split: str) -> Instance:
-    """One of them. Raises what `instances` raises."""
+    """One of them."""
     starts = suite.problems(domain, split)
     task = Task(replace(starts[0], name=split), mode="lifted")  # what the first start cannot reach counts, too
     _require_one_instance(task, starts)
@@ -141,7 +137,7 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
     tasks = [Task(start) for start in starts]
     spaces = _spaces(tasks)
     if spaces is not None:
-        given = [(space, place) for each in tasks if (found := _stands(each, spaces)) for space, place in [found]]
+        given = [(space, place) for each in tasks if (found := _located(each, spaces)) for space, place in [found]]
         return Walks(True, tuple(_optimal_plans(given, spaces, rng)), tuple(_uniform(spaces, rng)))
     experts = _experts(suite, domain, split, starts)
     walks = tuple(
@@ -161,9 +157,9 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
 
 def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> dict[str, tuple[Action, ...]]:
     """Experts' plans by SHA-256 of the start; those from which the goal cannot be reached have none."""
-    kept = kept_plans(suite, domain, split)
+    kept = saved_plans(suite, domain, split)
     missing = [start for start in starts if start.sha256 not in kept]
-    made, errors = plans_of(missing, SOON, 1, f"expert plans {domain} {split}")
+    made, errors = plans_of(missing, QUICK, 1, f"expert plans {domain} {split}")
     for error in errors.values():
         if not isinstance(error, UnsolvableProblem):
             raise error
@@ -171,20 +167,20 @@ def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -
 
 
 def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:
-    """State spaces in which the tasks' initial states stand; None where one is too large."""
+    """State spaces that contain the tasks' initial states; None where one is too large."""
     spaces: list[StateSpace] = []
     for task in tasks:
-        if _stands(task, spaces) is None:
+        if _located(task, spaces) is None:
             space = StateSpace.expand(task, MOST_STATES)
             if space is None:
                 return None
-            spaces = [each for each in spaces if _stands(each.task, [space]) is None]  # the others are parts of it
+            spaces = [each for each in spaces if _located(each.task, [space]) is None]  # the others are parts of it
             spaces.append(space)
     return spaces
 
 
-def _stands(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int] | None:
-    """The space in which a task's initial state stands, and where."""
+def _located(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int] | None:
+    """The state space that contains a task's initial state, and the state's place in it."""
     atoms = _fluent_atoms(task, task.init)
     for space in spaces:
         place = space.place(space.task.state_with(atoms))

@@ -9,60 +9,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sgp import drawing
+from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column
-from sgp.domains.drawing.series import keep_places
-from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
-from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Slots, Track, problem_pddl
+from sgp.domains.drawing.layout import keep_places
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, hint, token, whole
+from sgp.planning.domain import Place, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
-from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
 
-UNTYPED = """\
-(define (domain blocksworld)
-  (:requirements :strips)
-  (:predicates (on ?x ?y) (ontable ?x) (clear ?x) (handempty) (holding ?x))
-  (:action pick-up
-    :parameters (?x)
-    :precondition (and (clear ?x) (ontable ?x) (handempty))
-    :effect (and (holding ?x) (not (ontable ?x)) (not (clear ?x)) (not (handempty))))
-  (:action put-down
-    :parameters (?x)
-    :precondition (holding ?x)
-    :effect (and (ontable ?x) (clear ?x) (handempty) (not (holding ?x))))
-  (:action stack
-    :parameters (?x ?y)
-    :precondition (and (holding ?x) (clear ?y))
-    :effect (and (on ?x ?y) (clear ?x) (handempty) (not (holding ?x)) (not (clear ?y))))
-  (:action unstack
-    :parameters (?x ?y)
-    :precondition (and (on ?x ?y) (clear ?x) (handempty))
-    :effect (and (holding ?x) (clear ?y) (not (on ?x ?y)) (not (clear ?x)) (not (handempty)))))
-"""
-
-# The same domain in the words of the IPC 2023 learning track.
-IPC_2023 = """\
-(define (domain blocksworld)
-  (:requirements :strips)
-  (:predicates (on ?x ?y) (on-table ?x) (clear ?x) (arm-empty) (holding ?x))
-  (:action pickup
-    :parameters (?ob)
-    :precondition (and (clear ?ob) (on-table ?ob) (arm-empty))
-    :effect (and (holding ?ob) (not (on-table ?ob)) (not (clear ?ob)) (not (arm-empty))))
-  (:action putdown
-    :parameters (?ob)
-    :precondition (holding ?ob)
-    :effect (and (on-table ?ob) (clear ?ob) (arm-empty) (not (holding ?ob))))
-  (:action stack
-    :parameters (?ob ?underob)
-    :precondition (and (holding ?ob) (clear ?underob))
-    :effect (and (on ?ob ?underob) (clear ?ob) (arm-empty) (not (holding ?ob)) (not (clear ?underob))))
-  (:action unstack
-    :parameters (?ob ?underob)
-    :precondition (and (on ?ob ?underob) (clear ?ob) (arm-empty))
-    :effect (and (holding ?ob) (clear ?underob) (not (on ?ob ?underob)) (not (clear ?ob)) (not (arm-empty)))))
-"""
 _TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # as the models call them
 
 
@@ -148,7 +104,7 @@ def draw(scene: Scene) -> str:
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
     towers = _standing_ones(scene)
     tops = _in_columns(scene, towers)
-    rows = max([*map(len, towers), scene.places.rooms.get(_HEIGHT, 0) if scene.places else 0])
+    rows = max([*map(len, towers), scene.places.capacity.get(_HEIGHT, 0) if scene.places else 0])
     fitting = max(1, int((WIDEST + 12) // (width + 12)))
     shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
     columns = min(fitting, max(len(tops), 1))
@@ -179,14 +135,14 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
 
 
 def _standing_ones(scene: Scene) -> list[tuple[str, ...]]:
-    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it speaks of."""
+    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it mentions."""
     known = _known(scene) if scene.partial else scene.names
     towers = _standing(scene, [name for name in scene.names if name in known])
     return [tower for tower in towers if tower not in [(block,) for block in scene.unary("holding")]]
 
 
 def _known(scene: Scene) -> set[str]:
-    """The blocks that some atom speaks of."""
+    """The blocks that some atom mentions."""
     return {block for pair in scene.pairs("on") for block in pair}.union(
         scene.unary("holding"), _on_table(scene), scene.unary("clear")
     )
@@ -196,7 +152,7 @@ def _in_columns(scene: Scene, towers: Sequence[tuple[str, ...]]) -> list[tuple[s
     """What stands in each column: in a series where it stood before, so that some are empty."""
     if scene.places is None:
         return list(towers)
-    columns: list[tuple[str, ...]] = [()] * scene.places.rooms.get(_TOWERS, 0)
+    columns: list[tuple[str, ...]] = [()] * scene.places.capacity.get(_TOWERS, 0)
     for tower in towers:
         columns[scene.places.slots[tower[0], _TOWERS]] = tower
     return columns
@@ -235,7 +191,7 @@ def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
 def _block(scene: Scene, name: str, width: float, row: float) -> Box:
     """A block; a knob on its top where it is clear."""
     said = hint(scene, name, "on", *_TABLE, "holding", "clear")
-    box = token(scene, name, name, THING, said, height=row - 1, width=width)
+    box = token(scene, name, name, OBJECT_COLOUR, said, height=row - 1, width=width)
     clear = name in scene.unary("clear")
 
     def at(x: float, y: float) -> str:
@@ -303,57 +259,15 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
     return Box(width + 80, row + 24, at)
 
 
-DOMAIN = Domain(
-    name="blocksworld",
-    title="Blocksworld",
-    aliases=("blocks",),
-    models={"untyped": UNTYPED, "ipc-2023": IPC_2023},
-    renamed={"ipc-2023": dict([_TABLE, _EMPTY])},
-    sizes=Sizes(
+DOMAIN = builtin_domain(
+    "blocksworld",
+    Sizes(
         bounds={"blocks": (2, None), "one_tower": (0, 1)},
         count=lambda blocks, one_tower=1: blocks,
         free=frozenset({"one_tower"}),
     ),
-    # Dynamic validation, Tables 2 and 3. Goals are arrangements, as the competitions' generator draws them; no planner
-    # could build towers of more than 52 blocks in 30 % of problems with at most 120 + n actions.
-    scaling=Scaling(train=range(7, 15), validation=range(15, 18), bound=120, given={"one_tower": 0}),
-    track=Track(train=(2, 20), validation=(21, 29), test=(5, 488)),
-    generator=generate,
+    generate,
     slots=Slots(slot_values),
-    words=Words(
-        atoms={
-            "on": "{0} is {not}on {1}",
-            "ontable": "{0} is {not}on the table",
-            "on-table": "{0} is {not}on the table",
-            "clear": "{0} is {not}clear",
-            "handempty": "the hand is {not}empty",
-            "arm-empty": "the hand is {not}empty",
-            "holding": "the hand is {not}holding {0}",
-        },
-        actions={
-            "pick-up": "pick {0} up from the table",
-            "pickup": "pick {0} up from the table",
-            "put-down": "put {0} down on the table",
-            "putdown": "put {0} down on the table",
-            "stack": "stack {0} on {1}",
-            "unstack": "take {0} off {1}",
-        },
-    ),
     draw=draw,
     arrange=arrange,
-    splits={
-        # Counts and sizes: state-centric, Table 5.
-        "state-centric": {
-            "train": [{"blocks": n} for n in (4, 6, 7) for _ in range(3)],
-            "validation": [{"blocks": 8}] * 3,
-            "interpolation": [{"blocks": 5}] * 3,
-            "extrapolation": [
-                {"blocks": n}
-                for n, count in {9: 3, 10: 3, 11: 2, 12: 3, 13: 2, 14: 2, 15: 2, 16: 2, 17: 1}.items()
-                for _ in range(count)
-            ],
-        },
-        "selection": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (12, 20, 30)},
-        "harder": {f"{n}-blocks": [{"blocks": n}] * 10 for n in (20, 34, 50, 100)},
-    },
 )

@@ -7,32 +7,14 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from sgp import drawing
+from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
-from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, hint, natural, short_names, token, whole
+from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
-from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
-
-UNTYPED = """\
-(define (domain gripper)
-  (:requirements :strips)
-  (:predicates (room ?r) (ball ?b) (gripper ?g) (at-robby ?r) (at ?b ?r) (free ?g) (carry ?o ?g))
-  (:action move
-    :parameters (?from ?to)
-    :precondition (and (room ?from) (room ?to) (at-robby ?from))
-    :effect (and (at-robby ?to) (not (at-robby ?from))))
-  (:action pick
-    :parameters (?obj ?room ?gripper)
-    :precondition (and (ball ?obj) (room ?room) (gripper ?gripper) (at ?obj ?room) (at-robby ?room) (free ?gripper))
-    :effect (and (carry ?obj ?gripper) (not (at ?obj ?room)) (not (free ?gripper))))
-  (:action drop
-    :parameters (?obj ?room ?gripper)
-    :precondition (and (ball ?obj) (room ?room) (gripper ?gripper) (carry ?obj ?gripper) (at-robby ?room))
-    :effect (and (at ?obj ?room) (free ?gripper) (not (carry ?obj ?gripper)))))
-"""
 
 
 def generate(rng: Generator, balls: int, delivered: int = 0) -> str:
@@ -76,7 +58,14 @@ def draw(scene: Scene) -> str:
     widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
     discs = {
         ball: token(
-            scene, ball, labels[ball], THING, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
+            scene,
+            ball,
+            labels[ball],
+            OBJECT_COLOUR,
+            hint(scene, ball, "at", "carry"),
+            height=26,
+            width=widest,
+            round_=True,
         )
         for ball in balls
     }
@@ -155,47 +144,15 @@ def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
     return Box(width, 48, at)
 
 
-DOMAIN = Domain(
-    name="gripper",
-    title="Gripper",
-    models={"untyped": UNTYPED},
-    sizes=Sizes(
+DOMAIN = builtin_domain(
+    "gripper",
+    Sizes(
         bounds={"balls": (1, None), "delivered": (0, None)},
         count=lambda balls, delivered=0: balls + 4,
         allowed=lambda balls, delivered=0: delivered < balls,
         free=frozenset({"delivered"}),
     ),
-    # Dynamic validation, Tables 2 and 3. Its bound 3N leaves N = 20 actions for 11 balls: some are there already.
-    scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=60, drawn=("delivered",)),
-    generator=generate,
+    generate,
     slots=Slots(slot_values, has_global=True),
-    words=Words(
-        atoms={
-            "room": "{0} is {not}a room",
-            "ball": "{0} is {not}a ball",
-            "gripper": "{0} is {not}a gripper",
-            "at-robby": "the robot is {not}in {0}",
-            "at": "{0} is {not}in {1}",
-            "free": "gripper {0} is {not}free",
-            "carry": "gripper {1} is {not}carrying {0}",
-        },
-        actions={
-            "move": "move from {0} to {1}",
-            "pick": "pick {0} up in {1} with gripper {2}",
-            "drop": "drop {0} in {1} from gripper {2}",
-        },
-    ),
     draw=draw,
-    splits={
-        # Counts and sizes: state-centric, Table 5.
-        "state-centric": {
-            "train": [{"balls": n} for n in (2, 4, 6, 8)],
-            "validation": [{"balls": n} for n in (9, 10)],
-            "interpolation": [{"balls": n} for n in (3, 5, 7)],
-            "extrapolation": [{"balls": n} for n in range(12, 43, 2)],
-        },
-        "selection": {"50-balls": [{"balls": 50}] * 5},
-        # Of one number of balls, none delivered, there is one problem: a row covers ten numbers.
-        "harder": {f"{n}-{n + 9}-balls": [{"balls": balls} for balls in range(n, n + 10)] for n in (84, 150)},
-    },
 )

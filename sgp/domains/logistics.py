@@ -7,47 +7,15 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from sgp import drawing
+from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
-from sgp.domains.drawing.series import keep_places, largest, shelved
-from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Slots, problem_pddl
+from sgp.domains.drawing.layout import keep_places, largest, shelved
+from sgp.domains.drawing.tokens import FLYING, OBJECT_COLOUR, ROBOT, aside, hint, natural, token, whole
+from sgp.planning.domain import Place, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
-from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
-
-UNTYPED = """\
-(define (domain logistics)
-  (:requirements :strips)
-  (:predicates (package ?p) (truck ?t) (airplane ?a) (airport ?l) (location ?l) (city ?c)
-               (in-city ?l ?c) (at ?x ?l) (in ?p ?v))
-  (:action load-truck
-    :parameters (?p ?t ?l)
-    :precondition (and (package ?p) (truck ?t) (location ?l) (at ?t ?l) (at ?p ?l))
-    :effect (and (in ?p ?t) (not (at ?p ?l))))
-  (:action load-airplane
-    :parameters (?p ?a ?l)
-    :precondition (and (package ?p) (airplane ?a) (location ?l) (at ?a ?l) (at ?p ?l))
-    :effect (and (in ?p ?a) (not (at ?p ?l))))
-  (:action unload-truck
-    :parameters (?p ?t ?l)
-    :precondition (and (package ?p) (truck ?t) (location ?l) (at ?t ?l) (in ?p ?t))
-    :effect (and (at ?p ?l) (not (in ?p ?t))))
-  (:action unload-airplane
-    :parameters (?p ?a ?l)
-    :precondition (and (package ?p) (airplane ?a) (location ?l) (at ?a ?l) (in ?p ?a))
-    :effect (and (at ?p ?l) (not (in ?p ?a))))
-  (:action drive-truck
-    :parameters (?t ?from ?to ?c)
-    :precondition (and (truck ?t) (location ?from) (location ?to) (city ?c)
-                       (at ?t ?from) (in-city ?from ?c) (in-city ?to ?c))
-    :effect (and (at ?t ?to) (not (at ?t ?from))))
-  (:action fly-airplane
-    :parameters (?a ?from ?to)
-    :precondition (and (airplane ?a) (airport ?from) (airport ?to) (at ?a ?from))
-    :effect (and (at ?a ?to) (not (at ?a ?from)))))
-"""
 
 
 def generate(
@@ -86,21 +54,6 @@ def _fits(cities: int, locations: int, airplanes: int, packages: int, goals: int
     return cities * locations >= 2 and (goals is None or goals <= packages)
 
 
-def _split(*groups: tuple[int, int, int, int]) -> list[dict[str, int]]:
-    """Arguments from (cities, packages, goals, problems); two locations a city, one plane per four cities."""
-    return [
-        {"cities": cities, "locations": 2, "airplanes": (cities + 3) // 4, "packages": packages, "goals": goals}
-        for cities, packages, goals, problems in groups
-        for _ in range(problems)
-    ]
-
-
-def _larger(cities: int, locations: int, packages: int, problems: int) -> list[dict[str, int]]:
-    """Problems in which every package has a goal."""
-    airplanes = (cities + 3) // 4
-    return [{"cities": cities, "locations": locations, "airplanes": airplanes, "packages": packages}] * problems
-
-
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
     """A package or vehicle is at location j, or -j inside vehicle j (state-centric, Table 6)."""
     return {
@@ -118,11 +71,11 @@ def draw(scene: Scene) -> str:
     packages, planes = set(scene.unary("package")), set(scene.unary("airplane"))
     cities, locations = scene.unary("city"), scene.unary("location")
     places = {*cities, *locations}
-    things = sorted((name for name in scene.names if name not in places), key=natural)
+    movables = sorted((name for name in scene.names if name not in places), key=natural)
     at, inside = scene.pairs("at"), scene.pairs("in")
     at_once, inside_at_once = set(at), set(inside)
-    loads = {name: _package(scene, name) for name in things}
-    boxes = {name: loads[name] for name in things if name in packages}
+    loads = {name: _package(scene, name) for name in movables}
+    boxes = {name: loads[name] for name in movables if name in packages}
     vehicles = {
         vehicle: _vehicle(
             scene,
@@ -131,7 +84,7 @@ def draw(scene: Scene) -> str:
             {name: box for name, box in loads.items() if (name, vehicle) in inside_at_once},
             largest(loads.values()),
         )
-        for vehicle in things
+        for vehicle in movables
         if vehicle not in packages
     }
     shapes = boxes | vehicles
@@ -153,7 +106,7 @@ def draw(scene: Scene) -> str:
     frames = []
     listed = [city for city in groups if city or groups[city]]
     wide = across * (_LOCATION + 6) + 34
-    deep = _expected_height(len(things) / max(len(locations), 1))
+    deep = _expected_height(len(movables) / max(len(locations), 1))
     if scene.places:
         deep = max((box.height for box in there.values()), default=0) + 40
     deep = ceil(max(map(len, groups.values())) / across) * deep + 66
@@ -165,13 +118,13 @@ def draw(scene: Scene) -> str:
         frames += [_city(scene, city, groups[city], there, across, high) for city in line]
     content = flow(frames, per_line * wide, gap=12)
     placed = {name for name, place in at if place in there} | {name for name, vehicle in inside if vehicle in shapes}
-    lost = aside(scene, [shapes[name] for name in things if name not in placed], content.width)
+    lost = aside(scene, [shapes[name] for name in movables if name not in placed], content.width)
     also = [Atom("at", pair) for pair in at if pair[0] not in shapes or pair[1] not in there]
     also += [Atom("in", pair) for pair in inside if pair[0] not in shapes or pair[1] not in shapes]
     also += [Atom("in", pair) for pair in inside if pair[1] in packages]
     sentence = (
-        f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(things) - len(packages)} vehicles and "
-        f"{len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
+        f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(movables) - len(packages)} vehicles "
+        f"and {len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
     )
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
@@ -191,13 +144,13 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
 _LOCATION = 152  # pixels: the width of a location
 
 
-def _expected_height(things: float) -> float:
-    """About how high a location is with so many things: of all states alike, so that no step moves the cities."""
-    return 74 + 24 * ceil(1.5 * things / 4)
+def _expected_height(movables: float) -> float:
+    """About how high a location is with so many movables: of all states alike, so that no step moves the cities."""
+    return 74 + 24 * ceil(1.5 * movables / 4)
 
 
 def _package(scene: Scene, name: str) -> Box:
-    return token(scene, name, name, THING, hint(scene, name, "at", "in"), height=20, width=28)
+    return token(scene, name, name, OBJECT_COLOUR, hint(scene, name, "at", "in"), height=20, width=28)
 
 
 def _vehicle(scene: Scene, name: str, flies: bool, cargo: Mapping[str, Box], cell: Box) -> Box:
@@ -253,11 +206,9 @@ def _airport(place: str) -> Box:
     )
 
 
-DOMAIN = Domain(
-    name="logistics",
-    title="Logistics",
-    models={"untyped": UNTYPED},
-    sizes=Sizes(
+DOMAIN = builtin_domain(
+    "logistics",
+    Sizes(
         bounds={
             "cities": (1, None),
             "locations": (1, None),
@@ -272,59 +223,8 @@ DOMAIN = Domain(
         allowed=_fits,
         free=frozenset({"goals"}),
     ),
-    scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=27),  # dynamic validation, Tables 2 and 3
-    generator=generate,
+    generate,
     slots=Slots(slot_values),
-    words=Words(
-        atoms={
-            "package": "{0} is {not}a package",
-            "truck": "{0} is {not}a truck",
-            "airplane": "{0} is {not}an airplane",
-            "airport": "{0} is {not}an airport",
-            "location": "{0} is {not}a location",
-            "city": "{0} is {not}a city",
-            "in-city": "{0} is {not}in {1}",
-            "at": "{0} is {not}at {1}",
-            "in": "{0} is {not}in {1}",
-        },
-        actions={
-            "load-truck": "load {0} into {1} at {2}",
-            "load-airplane": "load {0} into {1} at {2}",
-            "unload-truck": "unload {0} from {1} at {2}",
-            "unload-airplane": "unload {0} from {1} at {2}",
-            "drive-truck": "drive {0} from {1} to {2} in {3}",
-            "fly-airplane": "fly {0} from {1} to {2}",
-        },
-    ),
     draw=draw,
     arrange=arrange,
-    splits={
-        # Counts and sizes: state-centric, Table 5, with the object counts of its published problems.
-        "state-centric": {
-            "train": _split((2, 4, 1, 3), (2, 4, 3, 3), (2, 6, 3, 3), (2, 6, 5, 3)),
-            "validation": _split((2, 6, 6, 4)),
-            "interpolation": _split((2, 4, 2, 3), (2, 4, 4, 3), (2, 6, 4, 3)),
-            "extrapolation": _split(
-                *(
-                    (cities, packages, goals, 2)
-                    for cities, packages, least in ((3, 9, 7), (4, 12, 10), (5, 15, 13))
-                    for goals in range(least, least + 3)
-                )
-            ),
-        },
-        # More of everything, and cities of another structure than in training.
-        "selection": {
-            "5-cities": _larger(5, 2, 15, 5),
-            "3-locations": _larger(3, 3, 10, 5),
-            "5-locations": _larger(3, 5, 20, 5),
-            "10-cities": _larger(10, 2, 50, 5),
-            "7-locations": _larger(4, 7, 40, 5),
-        },
-        "harder": {
-            "8-cities": _larger(8, 2, 30, 10),
-            "12-cities": _larger(12, 2, 60, 10),
-            "4-locations": _larger(5, 4, 25, 10),
-            "6-locations": _larger(5, 6, 40, 10),
-        },
-    },
 )

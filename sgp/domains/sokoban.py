@@ -4,35 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgp import drawing
-from sgp.domains.drawing.boxes import Box, breadth, column
-from sgp.domains.drawing.cells import Spots, by_directions, by_distance, walls
-from sgp.domains.drawing.facts import sorted_out
-from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
-from sgp.planning.words import Words
+from sgp.domains import builtin_domain
+from sgp.planning.domain import Sizes, problem_pddl, typed
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
-
-TYPED = """\
-(define (domain sokoban)
-  (:requirements :strips :typing)
-  (:types location direction box - object)
-  (:constants down up left right - direction)
-  (:predicates (at-robot ?l - location) (at ?o - box ?l - location)
-               (adjacent ?l1 - location ?l2 - location ?d - direction) (clear ?l - location))
-  (:action move
-    :parameters (?from - location ?to - location ?dir - direction)
-    :precondition (and (clear ?to) (at-robot ?from) (adjacent ?from ?to ?dir))
-    :effect (and (at-robot ?to) (not (at-robot ?from))))
-  (:action push
-    :parameters (?rloc - location ?bloc - location ?floc - location ?dir - direction ?b - box)
-    :precondition (and (at-robot ?rloc) (at ?b ?bloc) (clear ?floc) (adjacent ?rloc ?bloc ?dir)
-                       (adjacent ?bloc ?floc ?dir))
-    :effect (and (at-robot ?bloc) (at ?b ?floc) (clear ?bloc) (not (at-robot ?rloc)) (not (at ?b ?bloc))
-                 (not (clear ?floc)))))
-"""
 
 _Cell = tuple[int, int]
 _STEPS = {"down": (0, 1), "up": (0, -1), "left": (-1, 0), "right": (1, 0)}
@@ -143,104 +119,15 @@ def _reached(free: set[_Cell], start: _Cell, near: set[_Cell] | None = None) -> 
     return reached
 
 
-def draw(scene: Scene) -> str:
-    """The cave with boxes, the keeper, and a ring where a box is wanted; a shaded cell is not clear."""
-    cells, crates, words_ = scene.typed("location"), scene.typed("box"), scene.typed("direction")
-    facts, also = sorted_out(scene, {"at-robot": (cells,), "at": (crates, cells), "clear": (cells,)})
-    links = [(first, second) for first, second, _ in scene.tuples("adjacent", 3)]
-    spots = _spots(scene, cells)
-    side = max(36, round(max((breadth(crate, 11) + 16 for crate in crates), default=0)))
-    clear = {cell for (cell,) in facts["clear"]}
-    wanted: dict[str, list[str]] = {}
-    for wish in (wish for crate in crates for wish in scene.wishes.get(crate, ()) if wish.atom.predicate == "at"):
-        wanted.setdefault(wish.atom.objects[1], []).append(wish.atom.objects[0])
-    boxes = {
-        crate: token(scene, crate, crate, THING, hint(scene, crate, "at"), height=22)
-        for crate in sorted(crates, key=natural)
-    }
-    ground = [_cell(scene, cell, spots[cell], side, cell in clear, wanted.get(cell, [])) for cell in cells]
-    ground.append(walls(spots, links, side))
-
-    def at(x: float, y: float) -> str:
-        parts = list(ground)
-        for crate, cell in facts["at"]:
-            left, top = (spots[cell][axis] * side for axis in (0, 1))
-            parts.append(boxes[crate].at(left + (side - boxes[crate].width) / 2, top + (side - 22) / 2))
-        for (cell,) in facts["at-robot"]:
-            parts.append(_keeper((spots[cell][0] + 0.5) * side, (spots[cell][1] + 0.5) * side))
-        return drawing.element("g", parts, transform=f"translate({x} {y})")
-
-    across, down = (max((spot[axis] for spot in spots.values()), default=-1) + 1 for axis in (0, 1))
-    width = max(across * side, 260)
-    placed = {crate for crate, _ in facts["at"]}
-    lost = aside(scene, [box for crate, box in boxes.items() if crate not in placed], width)
-    content = column([Box(across * side, down * side, at), lost, listed("directions", words_, width)], gap=12)
-    keepers = [cell for (cell,) in facts["at-robot"]]
-    where = f"the keeper on {', '.join(keepers)}" if keepers else "the keeper anywhere"
-    return whole(scene, f"Sokoban with {len(cells)} cells and {len(crates)} boxes, {where}", content, also)
-
-
-def _spots(scene: Scene, cells: list[str]) -> Spots:
-    """Where cells stand: as the static relation tells, or by their distances where it contradicts itself."""
-    known = set(cells)
-    linked = [each for each in scene.tuples("adjacent", 3) if set(each[:2]) <= known]
-    steps = {(first, second): _STEPS[word] for first, second, word in linked if word in _STEPS}
-    return by_directions(cells, steps) or by_distance(cells, [(first, second) for first, second, _ in linked])
-
-
-def _cell(scene: Scene, cell: str, spot: tuple[int, int], side: int, clear: bool, wanted: list[str]) -> str:
-    """A cell, with a ring where a box is wanted."""
-    x, y = spot[0] * side, spot[1] * side
-    shade = 0.0 if clear or scene.partial else 0.16
-    edge = {"stroke": "currentColor", "stroke_opacity": 0.25}
-    parts = [drawing.rect(x, y, side, side, fill="currentColor", fill_opacity=shade, **edge)]
-    if wanted:
-        ring = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "3 3"}
-        parts.append(drawing.circle(x + side / 2, y + side / 2, side / 2 - 3, **ring))
-        name = {"text_anchor": "middle", "font_size": 9, "fill_opacity": 0.75}
-        parts.append(drawing.text(wanted[0], x + side / 2, y + side / 2 + 3, **name))
-    if clear and scene.partial:
-        parts.append(drawing.text("clear", x + 3, y + 10, font_size=9))
-    said = [*(f"wanted for {crate}" for crate in wanted), *(["clear"] if clear else [])]
-    return drawing.group(": ".join([cell, *([", ".join(said)] if said else [])]), parts)
-
-
-def _keeper(x: float, y: float) -> str:
-    """The keeper: a head and shoulders."""
-    head = drawing.circle(x, y - 5, 6, fill=ROBOT.fill, stroke="currentColor")
-    body = drawing.path(f"M{x - 10:.1f} {y + 13:.1f}a10 10 0 0 1 20 0z", fill=ROBOT.fill, stroke="currentColor")
-    return drawing.group("robot", [body, head], class_="robot", data_object="robot")
-
-
-DOMAIN = Domain(
-    name="sokoban",
-    title="Sokoban",
-    models={"typed": TYPED},
-    sizes=Sizes(
+DOMAIN = builtin_domain(
+    "sokoban",
+    Sizes(
         bounds={"cells": (8, None), "boxes": (1, None)},
         # The four directions are the domain's.
         count=lambda cells, boxes: cells + boxes,
         allowed=lambda cells, boxes: cells >= 8 * boxes,  # with room to pull every box away from its place
     ),
-    # With one box for each row of a square warehouse at most: of more, one is soon where no pull reaches it.
-    track=Track(
-        train=(54, 128),
-        validation=(128, 177),
-        test=(69, 9884),
-        only=lambda cells, boxes: boxes * boxes <= cells,
-    ),
-    generator=generate,
-    words=Words(
-        atoms={
-            "at-robot": "the robot is {not}at {0}",
-            "at": "{0} is {not}at {1}",
-            "adjacent": "{1} is {not}one step {2} from {0}",
-            "clear": "{0} is {not}clear",
-        },
-        actions={
-            "move": "move {2} from {0} to {1}",
-            "push": "from {0}, push {4} {3} from {1} to {2}",
-        },
-    ),
-    draw=draw,
+    generate,
+    # At most one box for each row of a square warehouse: with more, some can soon be pulled no further.
+    tracked=lambda cells, boxes: boxes * boxes <= cells,
 )

@@ -9,25 +9,15 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from sgp import drawing
+from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth
-from sgp.domains.drawing.cells import NEIGHBOURS, by_distance, from_names, walls
-from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
+from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
+from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
+from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
-from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
-
-UNTYPED = """\
-(define (domain visitall)
-  (:requirements :strips)
-  (:predicates (place ?c) (connected ?a ?b) (at-robot ?c) (visited ?c))
-  (:action move
-    :parameters (?from ?to)
-    :precondition (and (place ?from) (place ?to) (at-robot ?from) (connected ?from ?to))
-    :effect (and (at-robot ?to) (visited ?to) (not (at-robot ?from)))))
-"""
 
 
 def generate(rng: Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
@@ -73,24 +63,6 @@ def _inside(width: int, height: int, start: int | None = None, holes: int = 0) -
     return holes < width * height and (start is None or start < width * height - holes)
 
 
-_LONGEST_SIDE = 11  # the largest published grid has 11 x 11 cells
-
-
-def _grids(sizes: Iterable[int], count: int) -> list[dict[str, int]]:
-    """`count` problems over all grids of these numbers of cells: as many start cells a grid as evenness allows."""
-    sides = range(1, _LONGEST_SIDE + 1)
-    grids = [(width, height) for size in sizes for width, height in product(sides, sides) if width * height == size]
-    starts = dict.fromkeys(grids, 0)
-    while sum(starts.values()) < count:
-        grid = min((grid for grid in grids if starts[grid] < grid[0] * grid[1]), key=starts.__getitem__)
-        starts[grid] += 1
-    return [
-        {"width": width, "height": height, "start": place * width * height // number}
-        for (width, height), number in starts.items()
-        for place in range(number)
-    ]
-
-
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
     """The robot's cell; a cell is 1 once visited (state-centric, Table 6)."""
     return {
@@ -115,12 +87,12 @@ def draw(scene: Scene) -> str:
         own.get(atom.objects[0], also).append(atom)
     drawn = [
         _cell(
-            Scene((thing,), frozenset(own[thing.name]), tuple(scene.wishes.get(thing.name, ())), scene.partial),
-            ground.centres[thing.name],
+            Scene((cell,), frozenset(own[cell.name]), tuple(scene.wishes.get(cell.name, ())), scene.partial),
+            ground.centres[cell.name],
             side,
             ground.lettered,
         )
-        for thing in scene.objects
+        for cell in scene.objects
     ]
     robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in own)]
 
@@ -158,7 +130,7 @@ def _ground(scene: Scene) -> _Ground:
     pitch = side if named else max(side, 56)
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
     lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
-    edge = walls(spots, linked, side) if named else _links(centres, linked)
+    edge = walls(spots, linked, side, side) if named else _links(centres, linked)
     return _Ground(bool(named), side, centres, lettered, edge, columns * pitch, rows * pitch)
 
 
@@ -174,7 +146,9 @@ def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) 
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
     wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
     if visited if scene.partial else wished and not visited:
-        parts.append(drawing.circle(*centre, side / 9, fill=THING.fill, stroke="currentColor", stroke_width=0.5))
+        parts.append(
+            drawing.circle(*centre, side / 9, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5)
+        )
     parts.append(marks(scene, cell, x + side - side / 6, y + side - side / 6, side / 7))
     return drawing.group(hint(scene, cell, "at-robot", "visited"), parts)
 
@@ -197,55 +171,16 @@ def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[st
     )
 
 
-DOMAIN = Domain(
-    name="visitall",
-    title="VisitAll",
-    aliases=("visitall-from-everywhere",),
-    models={"untyped": UNTYPED},
-    sizes=Sizes(
+DOMAIN = builtin_domain(
+    "visitall",
+    Sizes(
         bounds={"width": (1, None), "height": (1, None), "start": (0, None), "holes": (0, None)},
         count=lambda width, height, start=None, holes=0: width * height - holes,
         allowed=_inside,
         free=frozenset({"start", "holes"}),
     ),
-    scaling=Scaling(
-        # Dynamic validation, Tables 2 and 3: squares only.
-        train=[side**2 for side in range(2, 8)],
-        validation=[side**2 for side in (8, 9)],
-        bound=114,
-        only=lambda width, height, **free: width == height,
-    ),
-    generator=generate,
+    generate,
+    scaled=lambda width, height, **free: width == height,
     slots=Slots(slot_values, has_global=True),
-    words=Words(
-        atoms={
-            "place": "{0} is {not}a place",
-            "connected": "{0} is {not}connected to {1}",
-            "at-robot": "the robot is {not}at {0}",
-            "visited": "{0} is {not}visited",
-        },
-        actions={
-            "move": "move from {0} to {1}",
-        },
-    ),
     draw=draw,
-    splits={
-        # Counts and sizes: state-centric, Table 5, with the cell counts of its published problems.
-        "state-centric": {
-            "train": _grids((1, 3, 4, 6, 7, 10, 11, 12, 14, 16), 207),
-            "validation": _grids((18, 20), 24),
-            "interpolation": _grids((2, 5, 8, 9, 15), 37),
-            "extrapolation": _grids(sorted({w * h for w in range(2, 12) for h in range(2, 12) if w * h > 20}), 219),
-        },
-        "selection": {
-            "12x12": [{"width": 12, "height": 12}] * 5,
-            "12x12-holes": [{"width": 12, "height": 12, "holes": 20}] * 5,
-        },
-        "harder": {
-            "16x16": [{"width": 16, "height": 16}] * 10,
-            "22x22": [{"width": 22, "height": 22}] * 10,
-            "22x22-holes": [{"width": 22, "height": 22, "holes": 60}] * 10,
-            "40x40": [{"width": 40, "height": 40}] * 10,
-        },
-    },
 )

@@ -1,41 +1,121 @@
-"""States, and transitions, become vectors; those of other packages are found in the group `sgp.encoders`."""
+"""The protocol of state encoders, and encoders of other packages from the entry-point group `sgp.encoders`."""
 
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-from sgp.encoders.contract import EncoderKind
+import numpy as np
+from numpy.typing import NDArray
+
 from sgp.errors import InputError, MissingLibrary
+from sgp.planning.pddl import DomainText
+from sgp.planning.task import State, Successor, Task
 from sgp.plugins import Plugin, plugins
 
-HOUSE_ENCODERS = ("wl", "fsf", "text")  # keys of those that methods take by name
+Embeddings = NDArray[np.float32]
+
+
+class StateEncoder(Protocol):
+    """An encoder that maps states and goals of a task to vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length D of an embedding."""
+        ...
+
+    def refuses(self, task: Task) -> str | None:
+        """Return why the task cannot be embedded, or None. Raises DomainMismatch for another domain's task."""
+
+    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
+        """Return the embeddings [n, D] of states."""
+        ...
+
+    def embed_candidates(
+        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
+    ) -> Embeddings:
+        """Return the embeddings [n, D] of all candidates, ordered by state."""
+        ...
+
+    def embed_goal(self, task: Task) -> Embeddings:
+        """Return the embedding [D] of the goal."""
+        ...
+
+    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
+        """Describe columns of an embedding in words."""
+        ...
+
+
+@runtime_checkable
+class EncoderKind(Protocol):
+    """A factory of encoders: fits an encoder to training states, saves it and loads it.
+
+    A package registers a factory as an entry point in the group `sgp.encoders`, named as its `key`. Methods that embed
+    states select it by that key (`--set encoder=KEY`). A run records the versions of the distributions in `libraries`.
+    """
+
+    @property
+    def key(self) -> str:
+        """Unique key of the encoder."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Display name."""
+        ...
+
+    @property
+    def libraries(self) -> Sequence[str]:
+        """Names of the required distributions, as `pip install` takes them."""
+        ...
+
+    @property
+    def invariant(self) -> bool:
+        """Whether embeddings do not depend on the names of objects."""
+        ...
+
+    def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> StateEncoder:
+        """Fit an encoder for at most `largest` objects to states of training tasks of one domain."""
+        ...
+
+    def save(self, encoder: Any, path: Path) -> None:
+        """Write the encoder to a file. Raises StoreError if writing fails."""
+
+    def load(self, path: Path, domain_text: DomainText, largest: int) -> StateEncoder:
+        """Read an encoder of this domain from a file. Raises StoreError for a damaged file."""
+        ...
+
+
+BUILT_IN_ENCODERS = ("wl", "fsf", "text")
 
 
 @cache
 def encoder_plugins() -> dict[str, Plugin]:
-    """The encoders of other packages by key; none is imported."""
-    return plugins("sgp.encoders", HOUSE_ENCODERS)
+    """Return the encoder plugins of other packages by key, without importing them."""
+    return plugins("sgp.encoders", BUILT_IN_ENCODERS)
 
 
 def encoder_keys() -> tuple[str, ...]:
-    """The keys of all encoders that embed states, those of the house first; none is imported."""
-    return (*HOUSE_ENCODERS, *encoder_plugins())
+    """Return the keys of all state encoders, built-in encoders first, without importing plugins."""
+    return (*BUILT_IN_ENCODERS, *encoder_plugins())
 
 
 @cache
 def plugged_encoder(key: str) -> EncoderKind:
-    """The kind of encoder with this key that another package offers, imported now.
+    """Import and return the encoder of another package with this key.
 
-    Raises InputError with the known keys, MissingLibrary where a library that it needs is not installed, and
-    PluginError for one that cannot be used.
+    Raises InputError for an unknown key, MissingLibrary for a required library that is not installed, and PluginError
+    for a plugin that cannot be used.
     """
     plugin = encoder_plugins().get(key)
     if plugin is None:
         raise InputError(f"no package has an encoder '{key}'; expected one of {', '.join(encoder_plugins()) or 'none'}")
     kind = plugin.load()
     if not isinstance(kind, EncoderKind) or kind.key != key:
-        raise plugin.refused(f"an encoder as in sgp.encoders.contract, with the key '{key}'")
+        raise plugin.refused(f"an EncoderKind (see sgp.encoders) with the key '{key}'")
     for library in kind.libraries:
         try:
             importlib.metadata.version(library)
@@ -47,6 +127,6 @@ def plugged_encoder(key: str) -> EncoderKind:
 
 
 def recorded_encoder_libraries(key: str) -> tuple[str, ...]:
-    """The distributions whose versions a run records for an encoder of another package, none for one of the house."""
+    """Return the distributions whose versions a run records for an encoder; empty for a built-in encoder."""
     plugin = encoder_plugins().get(key)
     return () if plugin is None else tuple(dict.fromkeys([*plugged_encoder(key).libraries, plugin.package]))

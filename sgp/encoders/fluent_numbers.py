@@ -1,4 +1,4 @@
-"""The numbers that an encoder gives to a task's fluent atoms, looked up by the task's own indices."""
+"""An encoder's numbers of fluent atoms, looked up by the indices that the task assigns to the atoms."""
 
 from __future__ import annotations
 
@@ -10,26 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.candidates import Candidates
-from sgp.planning.pddl import Action, Atom
+from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Successor, Task
 
 _UNMET = -1
 _Indices = NDArray[np.int32]
 
 
-class _Effects(NamedTuple):
-    """The fluent atoms that an action adds, deletes, and both together."""
-
-    adds: frozenset[int]
-    deletes: frozenset[int]
-    both: tuple[int, ...]
-
-
 class Changes(NamedTuple):
-    """The fluent atoms true in s states, and those in which each of their b candidates differs.
+    """The true fluent atoms of s states, and the atoms in which each of their b candidates differs from its state.
 
-    Atoms of state i are `atoms[first_atom[i] : first_atom[i + 1]]`, its candidates are the numbers from
-    `first_candidate[i]` up to `first_candidate[i + 1]`, and candidate j differs from its state in
+    State i has the atoms `atoms[first_atom[i] : first_atom[i + 1]]` and the candidates `first_candidate[i]` to
+    `first_candidate[i + 1] - 1`. Candidate j differs from its state in
     `changed[first_change[j] : first_change[j + 1]]`.
     """
 
@@ -41,7 +33,7 @@ class Changes(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The fluent atoms true in a state, and those in which candidate i differs: `changed[first[i] : first[i + 1]]`."""
+    """The true fluent atoms of a state, and those in which candidate i differs: `changed[first[i] : first[i + 1]]`."""
 
     atoms: NDArray[np.int32]
     first: NDArray[np.int64]  # [b + 1]
@@ -49,17 +41,16 @@ class Change(NamedTuple):
 
 
 class FluentNumbers:
-    """Remembers each fluent atom's number, so that states become arrays without making atoms again."""
+    """Cache of each fluent atom's number, so that states become arrays without constructing atoms again."""
 
     def __init__(self, task: Task):
-        self._of_task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
-        self._numbers = np.full(1, _UNMET, np.int32)  # of the fluent atom with the task's index, or _UNMET
-        self._effects: dict[Action, _Effects] = {}
+        self._of_task = weakref.ref(task)  # a strong reference would keep the task alive in the encoder's cache
+        self._numbers = np.full(1, _UNMET, np.int32)  # by the task's index of the fluent atom; _UNMET if unknown
 
     def of(self, states: Sequence[State], number: Callable[[Atom], int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states.
+        """Return the start of each state's atoms [b + 1] and the numbers of the states' true fluent atoms.
 
-        `number` gives the number of an atom that was not met before.
+        `number` assigns a number to an atom that is not cached yet.
         """
         first, fluents = [0], list[int]()
         for state in states:
@@ -70,7 +61,7 @@ class FluentNumbers:
     def changes(
         self, states: Sequence[State], choices: Sequence[Sequence[Successor]], number: Callable[[Atom], int]
     ) -> Changes:
-        """What is true in the states, and what changes from each to its candidates."""
+        """Return the true atoms of states and the changes to their candidates."""
         parts = [self._differences(state, choice) for state, choice in zip(states, choices, strict=True)]
         nothing = np.empty(0, np.int32)
         atoms = np.concatenate([nothing, *(atoms for atoms, _, _ in parts)])
@@ -86,43 +77,17 @@ class FluentNumbers:
         )
 
     def change(self, state: State, choice: Sequence[Successor], number: Callable[[Atom], int]) -> Change:
-        """The same of a single state."""
+        """Return the true atoms of one state and the changes to its candidates."""
         atoms, first, changed = self._differences(state, choice)
         return Change(self._known(atoms, number), first, self._known(changed, number))
 
     def _differences(self, state: State, choice: Sequence[Successor]) -> tuple[_Indices, NDArray[np.int64], _Indices]:
-        """A state's fluents, where the changes to each candidate begin, and the changes, by the task's indices."""
-        if isinstance(choice, Candidates):
-            return choice.fluents, choice.first, choice.changed
-        fluents = list(state.get_fluent_atoms())
-        before, first, changed = set(fluents), [0], list[int]()
-        for candidate in choice:
-            changed += self._changed(before, candidate.actions)
-            first.append(len(changed))
-        return np.array(fluents, np.int32), np.array(first, np.int64), np.array(changed, np.int32)
-
-    def _changed(self, before: set[int], actions: tuple[Action, ...]) -> Sequence[int]:
-        """The fluent atoms that differ after the actions."""
-        if len(actions) == 1:
-            adds, deletes, both = self._effects.get(actions[0]) or self._learn(actions[0])
-            if before.isdisjoint(adds) and before.issuperset(deletes):
-                return both
-            return [*(adds - before), *(deletes & before)]
-        after = before.copy()
-        for action in actions:
-            adds, deletes, _ = self._effects.get(action) or self._learn(action)
-            after -= deletes
-            after |= adds
-        return list(before ^ after)
-
-    def _learn(self, action: Action) -> _Effects:
-        ground = self._task.ground(action)
-        adds, deletes = frozenset(ground.adds), frozenset(ground.deletes)
-        effects = self._effects[action] = _Effects(adds, deletes, (*adds, *deletes))
-        return effects
+        """Return a state's fluents, the start of each candidate's changes, and the changes, by the task's indices."""
+        candidates = Candidates.of(self._task, state, choice)
+        return candidates.fluents, candidates.indptr, candidates.changed
 
     def _known(self, indices: _Indices, number: Callable[[Atom], int]) -> _Indices:
-        """The numbers of fluent atoms; those not met before get one."""
+        """Return the numbers of fluent atoms, assigning numbers to new atoms."""
         try:
             numbers = self._numbers[indices]
         except IndexError:

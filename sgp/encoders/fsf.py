@@ -1,6 +1,6 @@
-"""Fixed-size factored encodings: a slot for each object, in the order of the PDDL (state-centric, appendix F).
+"""Fixed-size factored encoding: one slot for each object, in the order of the PDDL (state-centric, appendix F).
 
-The paper's control: it is not invariant to the order of objects and cannot hold more objects than it has slots.
+The paper's control condition: the encoding depends on the order of objects and has a maximum number of objects.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from sgp.planning.domain import Domain
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Successor, Task
 
-PADDING = -99.0  # a slot beyond the problem's objects (state-centric, appendix F.1)
-DONT_CARE = -10.0  # a variable that the goal leaves open (state-centric, appendix F.1)
+PADDING = -99.0  # value of a slot beyond the problem's objects (state-centric, appendix F.1)
+DONT_CARE = -10.0  # value of a variable that the goal does not constrain (state-centric, appendix F.1)
 
 
 class FSFEncoder:
-    """Vectors [N + 1] of slot values: slot 0 for the global variable, slot i for object i of at most N.
+    """Encoder to vectors [N + 1] of slot values: slot 0 for the global variable, slot i for object i of at most N.
 
-    Objects that carry no variable (rooms, locations) keep 0. The paper's text has N + 1 slots, its Table 3 counts N.
-    Raises ConfigurationError for a domain without slots.
+    Objects without a variable (rooms, locations) have the value 0. The paper's text has N + 1 slots, its Table 3 counts
+    N. Raises ConfigurationError for a domain without slots.
     """
 
     def __init__(self, domain: Domain, objects: int):
@@ -34,11 +34,11 @@ class FSFEncoder:
 
     @property
     def dimension(self) -> int:
-        """N + 1."""
+        """Length of a vector, N + 1."""
         return self.objects + 1
 
     def refuses(self, task: Task) -> str | None:
-        """Why the problem has no vector: more objects than slots. Raises DomainMismatch for another domain's task."""
+        """Return why the problem exceeds the slots, or None. Raises DomainMismatch for another domain's task."""
         if not self.domain.serves(task.domain_text):
             raise DomainMismatch(
                 f"{task.name} is of domain '{task.domain_text.name}', whose predicates and actions are not those of "
@@ -49,7 +49,7 @@ class FSFEncoder:
         return None
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
-        """Slot values [n, N + 1] of the states of one task."""
+        """Return the slot values [n, N + 1] of states of one task."""
         rows = np.full((len(states), self.dimension), PADDING, np.float32)
         rows[:, : task.size + 1] = 0.0
         for row, state in zip(rows, states, strict=True):
@@ -59,11 +59,11 @@ class FSFEncoder:
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> NDArray[np.float32]:
-        """Slot values [n, N + 1] of the candidates of one task's states, all of the first state, then of the second."""
+        """Return the slot values [n, N + 1] of all candidates of one task's states, ordered by state."""
         return self.embed(task, [candidate.state for choice in choices for candidate in choice])
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
-        """Slot values [N + 1] of the goal."""
+        """Return the slot values [N + 1] of the goal."""
         row = np.full(self.dimension, PADDING, np.float32)
         row[: task.size + 1] = DONT_CARE
         if not self._slots.has_global:
@@ -72,7 +72,7 @@ class FSFEncoder:
         return row
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """Whose slots some columns are."""
+        """Name the object of each column's slot."""
         names = ["the global variable", *(f"the slot of {thing.name}" for thing in task.objects)]
         return [names[column] if column < len(names) else "a slot without an object" for column in columns]
 

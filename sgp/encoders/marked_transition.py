@@ -1,15 +1,15 @@
-"""The marked transition embedding: what is present in the graph of a state, a candidate and the goal, near the change.
+"""The marked transition embedding: features of the graph of a state, a candidate and the goal near the change.
 
-An embedding of the pair (s, s'), in three parts, all of features that are present (1) or not (0):
+An embedding of the pair (s, s') has three groups of features, each present (1) or absent (0):
 
-- *colours*: set-aggregated Weisfeiler-Leman colours of the marked graph, at each level those that differ from the
-  colour that the node would have without the change;
-- *tokens*: the changed atoms and their objects, coloured on the graph of these alone;
-- *walks*: from every changed object over unchanged atoms, open ones of a few atoms and closed ones that end on a
-  changed object. A closed walk sees cycles, such as "the package's goal lies in this location's city", which colours
-  do not, and where it is asked to what holds of each object within it alone: "by an instrument that is calibrated".
+- *colours*: set-aggregated Weisfeiler-Leman colours of the marked graph; at each level, those that differ from the
+  node's colour without the change;
+- *tokens*: the changed atoms and their objects, coloured in the graph of only these;
+- *walks*: from every object of a changed atom over unchanged atoms: short open walks, and closed walks that end at such
+  an object. A closed walk detects cycles, such as "the package's goal lies in this location's city", which colours do
+  not. With `passed_atoms`, it includes the unary atoms of each object on it: "by an instrument that is calibrated".
 
-Two numbers stand behind them: log2 of the number of actions, and whether the candidate is a goal.
+Two numbers follow the features: log2 of the number of actions, and whether the candidate is a goal state.
 """
 
 from __future__ import annotations
@@ -31,38 +31,37 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.fluent_numbers import Change, FluentNumbers
-from sgp.encoders.kernels.marked_features import transition_features
-from sgp.encoders.kernels.marked_graph import MarkedLayout
-from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
-from sgp.encoders.kernels.sparse_rows import measured_rows
+from sgp.encoders.kernels.hashing import HashTable, make_table
+from sgp.encoders.kernels.marked_colours import MarkedLayout
+from sgp.encoders.kernels.marked_features import measured_rows, transition_features
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
-from sgp.planning.candidates import goals, lengths, parts, rows_as_bytes
-from sgp.planning.clock import look, looking, stop
+from sgp.planning.candidates import Candidates, parts, rows_as_bytes
+from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
 _SCALARS = len(SCALARS_IN_WORDS)
-_AT_A_TIME = 8192  # candidates that are embedded together: some 100 MB, and what all share is computed once
+_AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch
 
 
 @dataclass(frozen=True)
 class MarkedConfig:
-    """Which features are computed. Chosen on generated problems, never on a test split.
+    """Selection of features. Defaults were chosen on generated problems, never on a test split.
 
-    Raises ConfigurationError for a setting out of range.
+    Raises ConfigurationError for a value out of range.
     """
 
     iterations: int = 2  # rounds of colour refinement
-    open_atoms: int = 1  # most atoms of an open walk; 0: none
-    closed_atoms: int = 3  # most atoms of a closed walk; 0: none
-    passed_atoms: bool = False  # objects within a walk show the atoms of them alone
-    lengths: bool = True  # the number of actions is told
-    counted: bool = False  # how often a feature occurs, instead of whether it does
-    walk_degree: int = 16  # a static predicate with more atoms on one object in training stays out of the walks
-    # Nor do walks enter a static atom at a place where the most atoms on one object grow by more than this factor, and
-    # one, from the smallest quarter of the training problems to the largest; 0: whatever they do.
+    open_atoms: int = 1  # maximal atoms of an open walk; 0: no open walks
+    closed_atoms: int = 3  # maximal atoms of a closed walk; 0: no closed walks
+    passed_atoms: bool = False  # whether walks include the unary atoms of the objects within
+    lengths: bool = True  # whether the number of actions is a feature
+    counted: bool = False  # whether features are counts instead of presences
+    walk_degree: int = 16  # static predicates with more atoms on one training object are excluded from walks
+    # Walks do not enter a static atom at an argument position whose maximal number of atoms on one object grows by more
+    # than this factor, plus one, from the smallest quarter of the training problems to the largest; 0: no such limit.
     walk_growth: float = 0.0
 
     def __post_init__(self) -> None:
@@ -76,9 +75,9 @@ class MarkedConfig:
 
 
 class Embedded(NamedTuple):
-    """Embeddings [b, D] of transitions, sparse: the columns of row i, ascending, and the row's two numbers [b, 2].
+    """Sparse embeddings [b, D] of transitions: the sorted columns of each row i, and the row's two numbers [b, 2].
 
-    A column that stands n times in a row has the value n there.
+    A column that occurs n times in a row has the value n.
     """
 
     first: NDArray[np.int64]  # [b + 1]
@@ -86,12 +85,12 @@ class Embedded(NamedTuple):
     scalars: NDArray[np.float64]
 
     def measured(self, weights: NDArray[np.float64]) -> Measured:
-        """What decoding asks, with a vector [D]."""
+        """Return products with a weight vector [D], norms and keys, as decoding requires."""
         products, squares, names = measured_rows(self.first, self.columns, self.scalars, weights)
         return Measured(products, squares, rows_as_bytes(names))
 
     def dense(self, dimension: int) -> NDArray[np.float64]:
-        """The rows [b, D] with their zeros."""
+        """Return the embeddings as a dense array [b, D]."""
         rows = np.zeros((len(self.scalars), dimension))
         np.add.at(rows, (np.repeat(np.arange(len(rows)), np.diff(self.first)), self.columns), 1)
         rows[:, -self.scalars.shape[1] :] = self.scalars
@@ -99,7 +98,7 @@ class Embedded(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of b embeddings the products with a vector, the squared norms, and a key each: equal where they are equal."""
+    """Products of b embeddings with a vector, squared norms, and keys, which are equal for equal embeddings."""
 
     products: NDArray[np.float64]  # [b]
     squared_norms: NDArray[np.float64]  # [b]
@@ -107,12 +106,12 @@ class Measured(NamedTuple):
 
 
 class MarkedTransitionEncoder:
-    """Embeds transitions with the features of training; others are dropped. `walked` says where walks enter atoms."""
+    """Encoder of transitions by training features; `walked` has the argument positions where walks may enter."""
 
     def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: Walked):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
-        self._vocabulary = make_vocabulary(hashes)
-        self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a memo
+        self._vocabulary = _table(hashes)
+        self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a cache
 
     @classmethod
     def fit(
@@ -121,10 +120,10 @@ class MarkedTransitionEncoder:
         transitions: Sequence[tuple[Task, State, Sequence[Successor]]],
         tasks: Sequence[Task] = (),
     ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
-        """Collects the features of the transitions from training states to their candidates, and embeds them.
+        """Collect the features of the transitions from training states to their candidates, and embed them.
 
-        Where walks enter is decided over all `tasks`, by default those of the transitions. Raises ConfigurationError
-        where there are no transitions.
+        The argument positions of walks are chosen over all `tasks`, by default those of the transitions. Raises
+        ConfigurationError if there are no transitions.
         """
         if not transitions:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
@@ -135,8 +134,8 @@ class MarkedTransitionEncoder:
         hashes, columns = np.unique(np.concatenate([found for _, found in features]), return_inverse=True)
         ends = np.cumsum([len(found) for _, found in features])
         embedded = [
-            Embedded(first, known, _scalars(config, task, choice))
-            for (task, _, choice), (first, _), known in zip(
+            Embedded(first, known, _scalars(config, Candidates.of(task, state, choice)))
+            for (task, state, choice), (first, _), known in zip(
                 transitions, features, np.split(columns, ends[:-1]), strict=True
             )
         ]
@@ -144,26 +143,26 @@ class MarkedTransitionEncoder:
 
     @property
     def dimension(self) -> int:
-        """D: the features of training and the two numbers."""
+        """Length D of an embedding: the number of training features plus two."""
         return len(self.hashes) + _SCALARS
 
     def refuses(self, task: Task) -> str | None:
-        """Never: every transition has an embedding. Raises DomainMismatch for another domain's task."""
+        """Return None: every transition has an embedding. Raises DomainMismatch for another domain's task."""
         task.require_domain(self.domain_text)
         return None
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
-        """The embeddings of the transitions from a state to its candidates."""
+        """Return the embeddings of the transitions from a state to its candidates."""
         first, columns = self._features(task, state, choice, self._vocabulary)
-        return Embedded(first, columns.astype(np.int64), _scalars(self.config, task, choice))
+        return Embedded(first, columns.astype(np.int64), _scalars(self.config, Candidates.of(task, state, choice)))
 
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
-        """What decoding asks of the embeddings, with a vector [D]; they are made for some at a time and not kept."""
+        """Return `Embedded.measured` for a weight vector [D], computing embeddings in batches without storing them."""
         measured = [self.embed(task, state, part).measured(weights) for part in parts(choice, _AT_A_TIME)]
         return measured[0] if len(measured) == 1 else Measured(*map(_joined, zip(*measured, strict=True)))
 
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
-        """What some columns stand for, told of the first of the transitions that has the feature."""
+        """Describe columns in words, each by the first transition that has the feature."""
         config, graph = self.config, self._graph(task)
         depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
         transitions = TransitionWords(depths, task, state, graph.object_colours, graph.kind, self.walked)
@@ -176,25 +175,25 @@ class MarkedTransitionEncoder:
         ]
 
     def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
-        """The share of the transitions' features that training never saw."""
-        _, found = self._features(task, state, choice, make_vocabulary(self.hashes[:0]))
+        """Return the fraction of the transitions' features that are not training features."""
+        _, found = self._features(task, state, choice, _table(self.hashes[:0]))
         return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0
 
     def save(self, path: Path) -> None:
-        """Writes the features as safetensors. Raises StoreError where they cannot be written."""
+        """Write the features as safetensors. Raises StoreError if writing fails."""
         with whole_file(path) as temporary:
             save_file({"hashes": self.hashes}, temporary)
 
     @classmethod
     def load(cls, path: Path, config: MarkedConfig, text: DomainText, walked: Walked) -> MarkedTransitionEncoder:
-        """Reads features that `save` wrote. Raises StoreError for a file that holds none."""
+        """Read features that `save` wrote. Raises StoreError for a file without features."""
         try:
             return cls(config, text, load_file(path)["hashes"], walked)
         except (SafetensorError, KeyError, OSError) as error:
             raise StoreError(f"{path} holds no features of transitions; train the run again") from error
 
     def _features(
-        self, task: Task, state: State, choice: Sequence[Successor], vocabulary: Vocabulary
+        self, task: Task, state: State, choice: Sequence[Successor], vocabulary: HashTable
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         found, config = graph.change(state, choice), self.config
@@ -209,9 +208,9 @@ class MarkedTransitionEncoder:
             found.first,
             found.changed,
             vocabulary,
-            stop(),
+            stop_flag(),
         )
-        look()
+        check_limits()
         return features
 
     def _graph(self, task: Task) -> _Graph:
@@ -221,22 +220,27 @@ class MarkedTransitionEncoder:
         return graph
 
 
+def _table(hashes: NDArray[np.uint64]) -> HashTable:
+    """Return the hash table from features to columns."""
+    return make_table(hashes, np.arange(len(hashes), dtype=np.int32))
+
+
 def _joined(pieces: Sequence[Any]) -> Any:
-    """Arrays, or lists, one after the other."""
+    """Concatenate arrays or lists."""
     return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else list(chain.from_iterable(pieces))
 
 
-def _scalars(config: MarkedConfig, task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
-    """Of each candidate log2 of the number of actions, 0 where it is not told, and whether it is a goal [b, 2]."""
+def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
+    """Return each candidate's log2 of the number of actions (0 if disabled) and whether it is a goal state [b, 2]."""
     scalars = np.zeros((len(choice), _SCALARS))
     if config.lengths:
-        scalars[:, 0] = np.log2(lengths(choice))
-    scalars[:, 1] = goals(task, choice)
+        scalars[:, 0] = np.log2(choice.lengths)
+    scalars[:, 1] = choice.goals
     return scalars
 
 
 def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
-    """Where walks enter atoms: at all places of fluents, and of static predicates of a degree that stays small."""
+    """Return the argument positions where walks enter: all of fluents, those of bounded degree of static predicates."""
     degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
     quarter = -(-len(tasks) // 4)
     most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))
@@ -250,7 +254,7 @@ def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
 
 
 def _degrees(task: Task) -> dict[tuple[str, int], int]:
-    """Of each static predicate's places the most atoms that one object has there."""
+    """Return the maximal number of atoms on one object, for each argument position of static predicates."""
     counts = Counter(
         (atom.predicate, place, name) for atom in task.static_atoms for place, name in enumerate(atom.objects)
     )
@@ -258,7 +262,7 @@ def _degrees(task: Task) -> dict[tuple[str, int], int]:
 
 
 def _largest(found: Iterable[Mapping[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
-    """The largest number that stands beside each predicate's place."""
+    """Return the maximum over the mappings for each predicate's argument position."""
     largest: dict[tuple[str, int], int] = {}
     for place, number in chain.from_iterable(each.items() for each in found):
         largest[place] = max(largest.get(place, 0), number)
@@ -266,7 +270,7 @@ def _largest(found: Iterable[Mapping[tuple[str, int], int]]) -> dict[tuple[str, 
 
 
 class _Graph:
-    """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernel."""
+    """A task's objects and atoms as arrays for the kernel; atoms are numbered when first needed."""
 
     def __init__(self, task: Task, walked: Walked):
         self._fluents = FluentNumbers(task)
@@ -290,17 +294,17 @@ class _Graph:
             for thing in task.objects
         ]
         self._numbers: dict[Atom, int] = {}
-        # Typed, so that what grows over a rollout is copied fast.
+        # Typed arrays, because these grow over a rollout and are copied often.
         self._first, self._arguments = array("i", [0]), array("i")
         self._kind, self._walkable = array("Q"), array("b")
-        self._kinds: dict[tuple[str, str], int] = {}  # a memo
-        self._static = [self._number(atom) for atom in looking(task.static_atoms) if len(atom.objects) > 1]
+        self._kinds: dict[tuple[str, str], int] = {}  # a cache
+        self._static = [self._number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
         self._layout: MarkedLayout | None = None
 
     @property
     def layout(self) -> MarkedLayout:
-        """The arrays of all atoms met so far."""
+        """The arrays of all atoms numbered so far."""
         if self._layout is None:
             self._layout = MarkedLayout(
                 object_colour=np.array(self._object_colour, np.uint64),
@@ -315,11 +319,11 @@ class _Graph:
 
     @property
     def object_colours(self) -> dict[str, int]:
-        """Every object's first colour."""
+        """Initial colours of the objects by name."""
         return dict(zip(self._objects, self._object_colour, strict=True))
 
     def kind(self, atom: Atom) -> int:
-        """The hash of an atom's predicate and its place in the goal."""
+        """Return the hash of an atom's predicate and its sign in the goal."""
         key = atom.predicate, str(self._goal.get(atom))
         known = self._kinds.get(key)
         if known is None:
@@ -327,7 +331,7 @@ class _Graph:
         return known
 
     def change(self, state: State, choice: Sequence[Successor]) -> Change:
-        """The fluent atoms true in a state, and those in which its candidates differ."""
+        """Return the state's true fluent atoms and the changes to its candidates."""
         return self._fluents.change(state, choice, self._number)
 
     def _number(self, atom: Atom) -> int:
@@ -335,7 +339,7 @@ class _Graph:
         if known is None:
             known = self._numbers[atom] = len(self._numbers)
             self._kind.append(self.kind(atom))
-            entered = self._walked.get(atom.predicate, ())  # "=" of a goal is no predicate of the domain
+            entered = self._walked.get(atom.predicate, ())  # a goal's "=" is not a predicate of the domain
             self._walkable.extend([place in entered for place in range(len(atom.objects))])
             self._arguments.extend([self._objects[name] for name in atom.objects])
             self._first.append(len(self._arguments))

@@ -1,7 +1,7 @@
-"""The features of a marked transition in words, told of the very objects and atoms that have them.
+"""Descriptions in words of the features of a marked transition, by the objects and atoms that have them.
 
-Features are hashes, which cannot be read. Here the graph of one transition is walked once more, slowly, and every hash
-is met again together with what it was made of: what the kernels compute, said aloud.
+Hashes cannot be inverted. This module computes the features of one transition again in plain Python, slowly, and
+records for every hash the objects and atoms from which it was computed.
 """
 
 from __future__ import annotations
@@ -11,34 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgp.encoders.kernels.marked_graph import (
-    ATOM,
-    CLOSED,
-    COLOUR,
-    EDGE,
-    LEVEL,
-    OBJECT,
-    OPEN,
-    STEP,
-    TOKEN,
-    marked,
-    number,
-    pair,
-)
-from sgp.encoders.kernels.marked_sets import total_of_set
+from sgp.encoders.kernels.hashing import number, pair, total_of_set
+from sgp.encoders.kernels.marked_colours import ATOM, CLOSED, COLOUR, EDGE, LEVEL, OBJECT, OPEN, STEP, TOKEN, marked
 from sgp.planning.pddl import OBJECT as ROOT
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task
 
 SCALARS_IN_WORDS = ("log2 of the number of actions", "the goal is reached")
-_LISTED = 4  # atoms that a neighbourhood names
+_LISTED = 4  # maximal number of atoms in a description
 
-Walked = Mapping[str, Sequence[int]]  # of every predicate the places of the arguments where walks enter its atoms
-Colours = list[dict["Atom | str", int]]  # of every atom and object, by level of refinement
+Walked = Mapping[str, Sequence[int]]  # for each predicate, the argument positions where walks enter its atoms
+Colours = list[dict["Atom | str", int]]  # colours of atoms and objects, by level of refinement
 
 
 class Depths(NamedTuple):
-    """How far features reach (the fields of `MarkedConfig`)."""
+    """Extent of the features (fields of `MarkedConfig`)."""
 
     iterations: int
     open_atoms: int
@@ -47,7 +34,7 @@ class Depths(NamedTuple):
 
 
 class TransitionWords:
-    """The features of transitions from one state."""
+    """Descriptions of the features of transitions from one state."""
 
     def __init__(
         self,
@@ -58,7 +45,7 @@ class TransitionWords:
         kind: Callable[[Atom], int],
         walked: Walked,
     ):
-        """`objects` has every object's first colour, `kind` gives an atom's, `walked` says where walks enter."""
+        """`objects` has initial colours, `kind` returns kind hashes, `walked` has the positions where walks enter."""
         self.depths, self.task, self.objects, self.kind, self.walked = depths, task, objects, kind, walked
         self.goal = {literal.atom: literal.positive for literal in task.goal}
         self.kinds = _kinds(task)
@@ -70,14 +57,14 @@ class TransitionWords:
         self.passed = {**self.objects, **{name: self._passed(name) for name in self.alone}}
 
     def of(self, state: State) -> dict[int, str]:
-        """Words by hash for each feature of the transition to a state; the first witness of a feature speaks."""
+        """Return descriptions by hash for the features of the transition to a state, by their first occurrence."""
         return _Transition(self, self._true(state)).words
 
     def _true(self, state: State) -> set[Atom]:
         return {self.task.fluent(index) for index in self.task.fluents(state)} | self.static
 
     def _alone(self) -> dict[str, list[Atom]]:
-        """The atoms of each object alone."""
+        """Return each object's unary atoms."""
         found: dict[str, list[Atom]] = {}
         for atom in sorted(self.atoms):
             if len(atom.objects) == 1:
@@ -85,12 +72,12 @@ class TransitionWords:
         return found
 
     def _passed(self, name: str) -> int:
-        """The colour that an object has within walks."""
+        """Return an object's colour within walks."""
         value = sum(_pair(EDGE, self.plain[0][atom], 0) for atom in self.alone[name]) % 2**64
         return _pair(OBJECT, self.objects[name], value)
 
     def refine(self, atoms: set[Atom], before: set[Atom], after: set[Atom]) -> Colours:
-        """Colours at each level in the graph of these atoms."""
+        """Return the colours at each level in the graph of these atoms."""
         around = _around(atoms)
         first: dict[Atom | str, int] = {atom: self.mark(atom, before, after) for atom in atoms}
         first.update(self.objects)
@@ -100,11 +87,11 @@ class TransitionWords:
         return levels
 
     def mark(self, atom: Atom, before: set[Atom], after: set[Atom]) -> int:
-        """An atom's first colour."""
+        """Return an atom's initial colour."""
         return int(marked(np.uint64(self.kind(atom)), atom in before, atom in after))
 
 
-Around = Mapping[str, list[tuple[Atom, int]]]  # of each object its atoms, and its place in them
+Around = Mapping[str, list[tuple[Atom, int]]]  # for each object, its atoms and its argument position in them
 
 
 def _around(atoms: Iterable[Atom]) -> Around:
@@ -118,7 +105,7 @@ def _around(atoms: Iterable[Atom]) -> Around:
 def refined(
     last: Mapping[Atom | str, int], atoms: Iterable[Atom], objects: Iterable[str], around: Around
 ) -> dict[Atom | str, int]:
-    """One round: an object sees the set of its atoms, an atom its objects by position."""
+    """Return colours after one round: of objects by the set of their atoms, of atoms by their objects and positions."""
     new: dict[Atom | str, int] = {}
     for name in objects:
         edges = [_pair(EDGE, last[atom], place) for atom, place in around.get(name, ())]
@@ -130,7 +117,7 @@ def refined(
 
 
 def _kinds(task: Task) -> dict[str, list[str]]:
-    """The types and static unary predicates of each object."""
+    """Return each object's types and static unary predicates."""
     found = {thing.name: [each for each in thing.types if each != ROOT] for thing in task.objects}
     for atom in task.static_atoms:
         if len(atom.objects) == 1:
@@ -139,7 +126,7 @@ def _kinds(task: Task) -> dict[str, list[str]]:
 
 
 class _Transition:
-    """One transition and its features."""
+    """The features of one transition."""
 
     def __init__(self, state: TransitionWords, after: set[Atom]):
         self.state, self.after = state, after
@@ -207,13 +194,13 @@ class _Transition:
             walk(name, _pair(STEP, _number(STEP, 0), token), (), (), name)
 
     def _joined(self, one: str, two: str, way: tuple[Atom, ...]) -> str:
-        """A closed walk, told alike from both of its ends."""
+        """Describe a closed walk; the description is the same from both ends."""
         if two < one:
             one, two, way = two, one, way[::-1]
         return f"{one if one == two else f'{one} and {two}'} change, joined by {self._listed(way)}"
 
     def _node(self, node: Atom | str, level: int) -> str:
-        """What an atom or an object sees at a level."""
+        """Describe an atom or an object with its neighbourhood at a level."""
         if isinstance(node, str):
             return f"{self._object(node)} with {self._neighbours(node, level)}"
         if level == 0:
@@ -228,7 +215,7 @@ class _Transition:
         return self._listed((atom for atom, _ in self.around.get(name, ()) if atom != but), alike=True) or "nothing"
 
     def _listed(self, atoms: Iterable[Atom], alike: bool = False) -> str:
-        """Atoms in words, what changes first, then goals; of alike ones (of one first colour) the first."""
+        """List atoms in words; with `alike`, changed atoms, then goals, then others, one of each equivalence class."""
         there = list(atoms)
         if alike:
             there.sort(key=lambda atom: (atom not in self.changed, atom not in self.state.goal, atom))
@@ -249,7 +236,7 @@ class _Transition:
         return f"; also {self._listed(others)}" if others else ""
 
     def _atom(self, atom: Atom) -> str:
-        """An atom, how it changes, and its place in the goal."""
+        """Describe an atom, its change, and its sign in the goal."""
         before, after, wanted = atom in self.state.before, atom in self.after, self.state.goal.get(atom)
         if before != after:
             change = f"{atom} becomes {'true' if after else 'false'}"
@@ -262,7 +249,7 @@ class _Transition:
         return " ".join(filter(None, (name, self._kind(name))))
 
     def _kind(self, name: str) -> str:
-        """The types and static unary predicates of an object, in brackets."""
+        """Return an object's types and static unary predicates in parentheses."""
         found = self.state.kinds[name]
         return f"({', '.join(found)})" if found else ""
 

@@ -1,4 +1,4 @@
-"""States as relations over numbered objects, as arrays: what a relational graph neural network reads."""
+"""States as relations over numbered objects, in arrays: the input of a relational graph neural network."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from sgp.encoders.fluent_numbers import FluentNumbers
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
-Arguments = NDArray[np.int32]  # half the memory of all training states
+Arguments = NDArray[np.int32]  # int32 halves the memory of the training states
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """The tuples of one relation in n states: those of state i are `arguments[first[i] : first[i + 1]]`."""
+    """The tuples of one relation in n states: state i has `arguments[first[i] : first[i + 1]]`."""
 
     first: NDArray[np.int64]  # [n + 1]
-    arguments: Arguments  # [m, arity], objects by their place in their own state
+    arguments: Arguments  # [m, arity], objects by their index in their own state
 
 
 @dataclass(frozen=True, eq=False)
 class RelationalStates:
-    """States of any tasks of one domain: the number of objects of each, `objects` [n], and every relation's tuples."""
+    """States of tasks of one domain: each state's number of objects, `objects` [n], and all relations' tuples."""
 
     objects: NDArray[np.int64]
     relations: Mapping[str, Relation]
 
     def __len__(self) -> int:
-        """n."""
+        """Number of states, n."""
         return len(self.objects)
 
     @cached_property
     def weights(self) -> NDArray[np.int64]:
-        """Arguments of all tuples of each state [n]: what computing and memory grow with."""
+        """Number of arguments of all tuples of each state [n], a measure of its time and memory."""
         total = np.zeros(len(self), np.int64)
         for relation in self.relations.values():
             total += np.diff(relation.first) * relation.arguments.shape[1]
         return total
 
     def select(self, places: NDArray[np.int64]) -> RelationalStates:
-        """Some of the states, in the order of `places`."""
+        """Return the states with the indices `places`, in this order."""
         return RelationalStates(
             self.objects[places], {name: _select(relation, places) for name, relation in self.relations.items()}
         )
 
     def parts(self, weight: int) -> Iterator[RelationalStates]:
-        """The states in order, cut into parts of at most `weight` arguments; a state that has more stands alone."""
+        """Yield consecutive parts of at most `weight` arguments; a state with more arguments is a part of its own."""
         start, ends = 0, np.cumsum(self.weights)
         while start < len(self):
             before = ends[start - 1] if start else 0
@@ -61,7 +61,7 @@ class RelationalStates:
             start = stop
 
     def joined_arguments(self) -> dict[str, NDArray[np.int64]]:
-        """Each relation's tuples [m, arity] over the objects of all states, numbered one state after the other."""
+        """Return each relation's tuples [m, arity], with the objects of all states numbered consecutively."""
         before = np.cumsum(self.objects) - self.objects
         found = {}
         for name, relation in self.relations.items():
@@ -71,7 +71,7 @@ class RelationalStates:
 
 
 def concatenate(parts: Sequence[RelationalStates]) -> RelationalStates:
-    """The states of all parts (at least one) in order."""
+    """Concatenate at least one collection of states."""
     relations = {}
     for name in parts[0].relations:
         each = [part.relations[name] for part in parts]
@@ -81,11 +81,11 @@ def concatenate(parts: Sequence[RelationalStates]) -> RelationalStates:
 
 
 class RelationalEncoder:
-    """Turns states into relations: one for each predicate, two more for it in goals, one for each type.
+    """Encoder of states as relations: three for each predicate (state, true goals, false goals) and one for each type.
 
-    An atom of the goal stands in the relation of the goal's true or of its false atoms, as in pymimir-rgnn, beside
-    what holds in the state. An atom without objects is said of every object, so that it is seen at all. An object is
-    of its type and of all types above it but the root. Static atoms are included.
+    A goal atom is in the relation of the state's true or false goal atoms, as in pymimir-rgnn, in addition to the
+    state's own relation. An atom without objects is a tuple of every object, so that the network sees it. An object is
+    in the relations of its type and of all supertypes except the root. Static atoms are included.
     """
 
     def __init__(self, domain: DomainText):
@@ -94,13 +94,13 @@ class RelationalEncoder:
         for name, arity in domain.predicates.items():
             for relation in (name, _goal_relation(name, True), _goal_relation(name, False)):
                 found[relation] = max(arity, 1)
-        types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some are declared as parents alone
+        types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some types are declared only as parents
         found |= {_type_relation(name): 1 for name in types}
-        self.relations: Mapping[str, int] = dict(sorted(found.items()))  # their arities; the order is a network's
+        self.relations: Mapping[str, int] = dict(sorted(found.items()))  # arities; a network depends on the order
         self._numberings: weakref.WeakKeyDictionary[Task, Numbering] = weakref.WeakKeyDictionary()
 
     def refuses(self, task: Task) -> str | None:
-        """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
+        """Return why the problem cannot be encoded, or None. Raises DomainMismatch for another domain's task."""
         task.require_domain(self.domain)
         if not task.objects:
             return "the problem has no objects, which a relational network computes with"
@@ -113,11 +113,11 @@ class RelationalEncoder:
         return None
 
     def encode(self, task: Task, states: Sequence[State]) -> RelationalStates:
-        """States of one task, which is not refused."""
+        """Return the relations of states of one task, for which `refuses` returns None."""
         return self.numbering(task).encode(states)
 
     def numbering(self, task: Task) -> Numbering:
-        """The numbers of one task's objects and atoms; a memo that dies with the task."""
+        """Return the numbers of one task's objects and atoms, cached while the task lives."""
         numbering = self._numberings.get(task)
         if numbering is None:
             numbering = self._numberings[task] = Numbering(task, self.relations)
@@ -125,10 +125,10 @@ class RelationalEncoder:
 
 
 class Changes(NamedTuple):
-    """In which atoms candidates differ from their state: change i is of candidate `owners[i]`.
+    """The atoms in which candidates differ from their state; change i belongs to candidate `owners[i]`.
 
-    `arguments` [m, longest arity] are padded; `added` says which of the atoms the candidate has and the state lacks,
-    `wanted` which belong to the goal.
+    `arguments` [m, longest arity] are padded. `added` is true for atoms of the candidate that the state lacks, `wanted`
+    for goal atoms.
     """
 
     owners: NDArray[np.int64]
@@ -146,10 +146,10 @@ class Numbering:
         self._relations = relations
         self._fluents = FluentNumbers(task)
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
-        self.predicates = {name: place for place, name in enumerate(text.predicates)}  # their places in the domain
+        self.predicates = {name: place for place, name in enumerate(text.predicates)}  # indices in the domain
         self._arities = list(text.predicates.values())
         self._numbers: dict[Atom, int] = {}
-        # An equation between objects is no atom of a state: it holds always or never.
+        # An equation between objects is not an atom of a state: its truth never changes.
         wanted = [atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in text.predicates]
         self._goal = np.array([self._number(atom) for atom in wanted], np.int64)
         self._static = np.array([self._number(atom) for atom in task.static_atoms], np.int64)
@@ -160,7 +160,7 @@ class Numbering:
         self._tables: tuple[NDArray[np.int64], Arguments] | None = None
 
     def encode(self, states: Sequence[State]) -> RelationalStates:
-        """The states' relations."""
+        """Return the states' relations."""
         first, fluents = self._fluents.of(states, self._number)
         every = np.arange(len(states))
         owners = np.concatenate([np.repeat(every, np.diff(first)), np.repeat(every, len(self._static))])
@@ -180,7 +180,7 @@ class Numbering:
         )
 
     def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
-        """In which fluent atoms a state's candidates differ from it."""
+        """Return the fluent atoms in which a state's candidates differ from it."""
         atoms, first, changed = self._fluents.change(state, choice, self._number)
         predicates, arguments = self._layout()
         true, wanted = (np.zeros(len(self._numbers), bool) for _ in range(2))
@@ -191,7 +191,7 @@ class Numbering:
     def _by_predicate(
         self, owners: NDArray[np.int64], atoms: NDArray[np.int64], count: int, name: Callable[[str], str]
     ) -> dict[str, Relation]:
-        """The relation of each predicate among atoms, whose owners ascend within a predicate."""
+        """Return the relation of each predicate; within a predicate, the owners of atoms must ascend."""
         predicates, arguments = self._layout()
         found = {}
         for predicate, place in self.predicates.items():
@@ -206,7 +206,7 @@ class Numbering:
         return found
 
     def _layout(self) -> tuple[NDArray[np.int64], Arguments]:
-        """Each atom's predicate [a], and its objects [a, longest arity]."""
+        """Return each atom's predicate [a] and objects [a, longest arity]."""
         if self._tables is None:
             arguments = np.zeros((len(self._numbers), max(self._arities, default=0)), np.int32)
             for number, atom in enumerate(self._numbers):
@@ -231,7 +231,7 @@ def _type_relation(name: str) -> str:
 
 
 def _firsts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each run of so many begins, and where the last ends [n + 1]."""
+    """Return the start of each run of the given lengths, and the end of the last [n + 1]."""
     return np.concatenate([[0], np.cumsum(counts)])
 
 

@@ -1,9 +1,9 @@
-"""States and actions as English sentences, embedded by a frozen encoder of sentences.
+"""States and actions as English sentences, embedded by a frozen sentence encoder.
 
-Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix C.2. A state is said by
-the sentences of the atoms that hold and that actions can change, in the order of the PDDL's predicates and objects:
-shuffling them moves a vector of mode "sentence" further than another fact does. Of actions the paper embeds the PDDL
-("pick-up(C)"); here they are sentences, too.
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix C.2. A state is
+described by the sentences of its true fluent atoms, in the order of the PDDL's predicates and objects, because
+shuffling the sentences moves a vector of mode "sentence" further than another fact does. The paper embeds actions as
+PDDL ("pick-up(C)"); here they are sentences, too.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import logging
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.contract import Embeddings
+from sgp.encoders import Embeddings
+from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Successor, Task
@@ -28,34 +29,12 @@ logger = logging.getLogger(__name__)
 Mode = Literal["atoms", "sentence"]
 
 
-class Sentences(Protocol):
-    """What is asked of an encoder of sentences. `limit` is the most tokens of a text, None: as many as there are."""
-
-    @property
-    def dimension(self) -> int:
-        """D."""
-
-    @property
-    def limit(self) -> int | None:
-        """Most tokens of a text."""
-
-    @property
-    def identity(self) -> str:
-        """The encoder and its weights."""
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """The texts' numbers of tokens."""
-
-    def vectors(self, texts: Sequence[str]) -> Embeddings:
-        """The texts' vectors [n, D]."""
-
-
 @dataclass(frozen=True)
 class TextConfig:
-    """Which sentences' encoder, and whether a state is one text or the sum of its atoms' sentences.
+    """Selection of the sentence encoder, and whether a state is one text or the sum of its atoms' sentence vectors.
 
-    The paper embeds a whole state (`sentence`); the sum is ours: it is exact, knows no limit, and is fast. Raises
-    ConfigurationError for another mode.
+    The paper embeds a whole state (`sentence`). The sum (`atoms`) is our addition: exact, fast, and without a limit.
+    Raises ConfigurationError for another mode.
     """
 
     sentences: str = "minilm"
@@ -67,12 +46,12 @@ class TextConfig:
 
 
 class TextEncoder:
-    """Embeds states, actions and goals by the sentences that say them.
+    """Encoder of states, actions and goals by the sentences that describe them.
 
-    In mode "atoms" a state's embedding is the sum of its atoms' vectors, of which each is computed once.
+    In mode "atoms", a state's embedding is the sum of its atoms' vectors, each computed once.
     """
 
-    def __init__(self, vectors: Sentences, words: Words, domain: DomainText, mode: Mode = "atoms"):
+    def __init__(self, vectors: SentenceVectors, words: Words, domain: DomainText, mode: Mode = "atoms"):
         self.vectors, self.words, self.domain, self.mode = vectors, words, domain, mode
         unsaid = words.lacking(domain)
         if unsaid:
@@ -82,17 +61,17 @@ class TextEncoder:
                 ", ".join(unsaid),
                 domain.name,
             )
-        # Memos, not states: dropping them changes nothing but time.
+        # Caches: clearing them changes only the time.
         self._atoms: dict[str, NDArray[np.float32]] = {}
         self._rows: weakref.WeakKeyDictionary[Task, tuple[NDArray[np.float32], set[int]]] = weakref.WeakKeyDictionary()
 
     @property
     def dimension(self) -> int:
-        """D, that of the sentences' vectors."""
+        """Length D of an embedding, that of a sentence vector."""
         return self.vectors.dimension
 
     def refuses(self, task: Task) -> str | None:
-        """Why the text of the initial state or of the goal is too long, or None.
+        """Return why the text of the initial state or of the goal is too long, or None.
 
         Raises DomainMismatch for another domain's task.
         """
@@ -109,55 +88,55 @@ class TextEncoder:
         return None
 
     def text(self, task: Task, state: State) -> str:
-        """What is said of a state."""
+        """Return the text that describes a state."""
         return self.said(sorted((task.fluent(each) for each in task.fluents(state)), key=_place_in(task)))
 
     def said(self, atoms: Sequence[Atom]) -> str:
-        """What is said of atoms."""
+        """Return the text that describes atoms."""
         return ". ".join(map(self.words.sentence, atoms))
 
     def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
-        """The states' embeddings [n, D]. Raises ConfigurationError for a text over the encoder's limit."""
+        """Return the embeddings [n, D] of states. Raises ConfigurationError for a text over the encoder's limit."""
         if self.mode == "sentence":
             return self.vectors.vectors([self.text(task, state) for state in states])
         fluents = [task.fluents(state) for state in states]
         rows = self._known(task, fluents)
         found = np.empty((len(states), self.dimension), np.float32)
         for place, numbers in enumerate(fluents):
-            found[place] = rows[numbers].sum(axis=0, dtype=np.float64)  # so that the order of atoms says nothing
+            found[place] = rows[numbers].sum(axis=0, dtype=np.float64)  # makes the order of atoms irrelevant
         return found
 
     def embed_atoms(self, atoms: Sequence[Atom]) -> Embeddings:
-        """The embedding [D] of a state in which just these fluent atoms hold."""
+        """Return the embedding [D] of a state in which exactly these fluent atoms are true."""
         if self.mode == "sentence":
             (found,) = self.vectors.vectors([self.said(atoms)])
             return np.asarray(found)
         return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float64), np.float32)
 
     def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
-        """The vectors [n, D] of atoms' sentences."""
+        """Return the vectors [n, D] of atoms' sentences."""
         return self._said_vectors([self.words.sentence(atom) for atom in atoms])
 
     def embed_actions(self, actions: Sequence[Action]) -> Embeddings:
-        """The vectors [n, D] of actions' sentences."""
+        """Return the vectors [n, D] of actions' sentences."""
         return self._said_vectors([self.words.sentence(action) for action in actions])
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> Embeddings:
-        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
+        """Return the embeddings [n, D] of all candidates, ordered by state."""
         return self.embed(task, [each.state for choice in choices for each in choice])
 
     def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]: that of a state in which its positive atoms alone hold."""
+        """Return the embedding [D] of a state in which exactly the goal's positive atoms are true."""
         return self.embed_atoms(self._goal(task))
 
     def _goal(self, task: Task) -> list[Atom]:
-        """The goal's positive atoms in the order of states."""
+        """Return the goal's positive atoms, in the same order as a state's atoms."""
         return sorted(task.goal_atoms, key=_place_in(task))
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """Columns of a sentence's vector have no words but their numbers."""
+        """Return the columns' numbers; columns of a sentence vector have no other description."""
         return [f"number {column} of the sentences' vector" for column in columns]
 
     def _said_vectors(self, texts: Sequence[str]) -> Embeddings:
@@ -168,7 +147,7 @@ class TextEncoder:
         return np.array(found, np.float32).reshape(len(texts), self.dimension)
 
     def _known(self, task: Task, fluents: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """The vectors [f, D] of a task's fluent atoms by their numbers; rows that nobody asked for say nothing."""
+        """Return the vectors [f, D] of a task's fluent atoms by number; rows of other atoms are undefined."""
         rows, there = self._rows.get(task) or (np.empty((0, self.dimension), np.float32), set[int]())
         new = list(set().union(*fluents) - there)
         if new:
@@ -182,7 +161,7 @@ class TextEncoder:
 
 
 def _place_in(task: Task) -> Callable[[Atom], tuple[int, list[int]]]:
-    """Where an atom stands in the order of the PDDL's predicates, then of its objects."""
+    """Return a sort key that orders atoms by the PDDL's predicates, then by its objects."""
     predicates = {name: place for place, name in enumerate(task.domain_text.predicates)}
     objects = {each.name: place for place, each in enumerate(task.objects)}
     return lambda atom: (predicates[atom.predicate], [objects[name] for name in atom.objects])

@@ -1,9 +1,9 @@
-"""States, goals and plans as tokens of named objects: what a transformer reads and writes.
+"""States, goals and plans as tokens of named objects: input and output of a transformer.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. Every atom is one token made of
-its predicate and the names of its objects; an atom of the goal has a predicate of its own; static atoms and types are
-told, too. A plan is a sequence of action schemas, each with the names of its objects behind it. Names come from a fixed
-vocabulary and are given to a problem's objects by an injection, a `Naming`: here objects are their places in the task.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. Every atom is one token, made of
+its predicate and the names of its objects. Goal atoms have predicates of their own; static atoms and types are
+included. A plan is a sequence of action schemas, each followed by the names of its objects. Names are from a fixed
+vocabulary; a `Naming` maps a problem's objects, given by their indices in the task, to distinct names.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from sgp.planning.pddl import OBJECT, Action, Atom, DomainText
 from sgp.planning.task import State, Task
 
 Numbers = NDArray[np.int64]
-Naming = Numbers  # [objects]: the name of each object of a task, from 0
-PAD, BEGIN, END = 0, 1, 2  # the last two stand before the first action and behind the last one
-START, GOAL = 3, 4  # of one sequence of everything: what its state and its goal stand behind
+Naming = Numbers  # [objects]: the name of each object of a task, numbered from 0
+PAD, BEGIN, END = 0, 1, 2  # BEGIN precedes the first action, END follows the last
+START, GOAL = 3, 4  # in a single sequence, START precedes the state and GOAL the goal
 _SPECIAL = 5
 _SAID = {PAD: "nothing", BEGIN: "the begin", END: "the end", START: "a state", GOAL: "a goal"}
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens of a domain: those of its own, then names. Raises ConfigurationError for less than one name.
+    """The tokens of a domain, then the names. Raises ConfigurationError if there are no names.
 
-    Constants keep tokens of their own, because all problems have them.
+    Constants have domain tokens, because all problems have them.
     """
 
     domain: DomainText
@@ -43,7 +43,7 @@ class Vocabulary:
 
     @property
     def own(self) -> list[str]:
-        """What the tokens behind the special ones say, in their order."""
+        """Descriptions of the domain tokens, which follow the special tokens, in their order."""
         types = sorted(set().union(*map(self.domain.supertypes, self.domain.types)) - {OBJECT})
         goals = [f"{name}:goal" for name in self.domain.predicates]  # in the order of the predicates
         kinds = [f"{name}:type" for name in types]
@@ -57,28 +57,28 @@ class Vocabulary:
         ]
 
     def __len__(self) -> int:
-        """All tokens."""
+        """Number of all tokens."""
         return self.first_name + self.names
 
     @property
     def first_name(self) -> int:
-        """The token of name 0."""
+        """Token of name 0."""
         return _SPECIAL + len(self.own)
 
     @property
     def arity(self) -> int:
-        """The most objects of an atom."""
+        """Maximal number of objects of an atom, at least 1."""
         return max([1, *self.domain.predicates.values()])
 
     def numbers(self) -> dict[str, int]:
-        """The tokens of what `own` says."""
+        """Return the tokens by their descriptions in `own`."""
         return {what: _SPECIAL + place for place, what in enumerate(self.own)}
 
 
 class Tokens:
-    """What one domain's states, goals and plans are in tokens, before objects are named.
+    """Encoder of one domain's states, goals and plans as tokens, before objects are named.
 
-    An object of a task stands as `-1 - its place`, so that whatever is not negative is a token.
+    The object with index i in the task is encoded as `-1 - i`, so that non-negative numbers are tokens.
     """
 
     def __init__(self, vocabulary: Vocabulary):
@@ -92,7 +92,7 @@ class Tokens:
         self._fixed: weakref.WeakKeyDictionary[Task, list[list[int]]] = weakref.WeakKeyDictionary()
 
     def refuses(self, task: Task) -> str | None:
-        """Why the problem cannot be told in tokens, or None where it can.
+        """Return why the problem cannot be encoded, or None.
 
         Raises DomainMismatch for another domain's task.
         """
@@ -116,21 +116,21 @@ class Tokens:
         return None
 
     def naming(self, task: Task, random: np.random.Generator) -> Naming:
-        """Random names for the objects of a task, which is not refused."""
+        """Return random names for the objects of a task, for which `refuses` returns None."""
         return random.permutation(self.vocabulary.names)[: self._count(task)]
 
     def drawn_naming(self, task: Task, seed: int = 0) -> Naming:
-        """Names that are drawn by a seed and the problem's text, so that they are always the same."""
+        """Return names drawn with a seed and the problem's text, which are the same on every call."""
         return self.naming(task, np.random.default_rng((seed, int(task.problem.sha256[:15], 16))))
 
     def named(self, rows: Numbers, naming: Naming) -> Numbers:
-        """Tokens [...] with the names of objects in their places."""
+        """Replace objects in an array [...] of tokens by their names."""
         if not len(naming):
             return rows
         return np.where(rows < 0, self.vocabulary.first_name + naming[np.maximum(-1 - rows, 0)], rows)
 
     def state(self, task: Task, state: State) -> Numbers:
-        """One row [n, 1 + arity] for each atom of a state and of the goal: its predicate and objects, padded."""
+        """Return a padded row [n, 1 + arity] of predicate and objects for each atom of a state and of the goal."""
         fixed = self._fixed.get(task)
         if fixed is None:
             fixed = self._fixed[task] = self._told_once(task)
@@ -138,9 +138,9 @@ class Tokens:
         return np.array([*fluents, *fixed], np.int64).reshape(-1, 1 + self.vocabulary.arity)
 
     def sequence(self, task: Task, state: State, naming: Naming) -> Numbers:
-        """State and goal as one row of tokens [t], under a naming, as PlanGPT reads it (symt, section 2).
+        """Return state and goal as one row of tokens [t] under a naming, the input of PlanGPT (symt, section 2).
 
-        The atoms stand in the order of their tokens, those of the goal with the predicates of states.
+        Atoms are sorted by their tokens; goal atoms have the predicates of states.
         """
         rows = self.named(self.state(task, state), naming)
         shift = self._goals.start - _SPECIAL
@@ -152,24 +152,24 @@ class Tokens:
         return np.concatenate([*parts, [BEGIN]])
 
     def sequence_length(self, task: Task, state: State) -> int:
-        """The tokens of `sequence`, whatever the names."""
-        return int((self.state(task, state) != PAD).sum()) + 3  # its marks
+        """Return the length of `sequence`, which does not depend on the naming."""
+        return int((self.state(task, state) != PAD).sum()) + 3  # START, GOAL and BEGIN
 
     def actions(self, task: Task, plan: Sequence[Action]) -> Numbers:
-        """The tokens [t] of actions, one after the other."""
+        """Return the tokens [t] of successive actions."""
         return np.array([token for action in plan for token in self.action(task, action)], np.int64)
 
     def action(self, task: Task, action: Action) -> list[int]:
-        """The tokens of an action: its schema, then its objects."""
+        """Return the tokens of an action: its schema, then its objects."""
         return [self._numbers[f"{action.name}:schema"], *(self._object(task, name) for name in action.objects)]
 
     def objects(self, task: Task, naming: Naming) -> dict[int, str]:
-        """The objects of a task by their tokens under a naming."""
+        """Return the objects of a task by their tokens under a naming."""
         names = {self.vocabulary.first_name + int(naming[place]): name for name, place in self._of(task).items()}
         return {token: name for name, token in self._constants.items()} | names
 
     def word(self, token: int, objects: Mapping[int, str]) -> str:
-        """What a token says, for people."""
+        """Return a readable description of a token."""
         if token in objects:
             return objects[token]
         if token >= self.vocabulary.first_name:
@@ -177,17 +177,17 @@ class Tokens:
         return _SAID.get(token) or self.vocabulary.own[token - _SPECIAL].replace(":", " as ")
 
     def _told_once(self, task: Task) -> list[list[int]]:
-        """The rows of what holds in every state: goal, static atoms, types."""
+        """Return the rows that are the same in every state: goal, static atoms, types."""
         wanted = [
             atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in self.vocabulary.domain.predicates
         ]
-        goals = [self._atom(task, atom, ":goal") for atom in wanted]  # an equation between objects always holds
+        goals = [self._atom(task, atom, ":goal") for atom in wanted]  # an equation between objects is always true
         static = [self._atom(task, atom) for atom in task.static_atoms]
         kinds = [
             self._row(self._numbers[f"{kind}:type"], [self._object(task, thing.name)])
             for thing in task.objects
             for kind in sorted(set().union(*map(task.domain_text.supertypes, thing.types)) - {OBJECT})
-            if f"{kind}:type" in self._numbers  # the same domain may be written with other types
+            if f"{kind}:type" in self._numbers  # the same domain may be written with different types
         ]
         return [*goals, *static, *kinds]
 
@@ -207,7 +207,7 @@ class Tokens:
         return len(self._of(task))
 
     def _of(self, task: Task) -> dict[str, int]:
-        """The places of a task's objects that are to be named."""
+        """Return the indices of a task's objects that need names."""
         places = self._places.get(task)
         if places is None:
             names = [thing.name for thing in task.objects if thing.name not in self._constants]

@@ -1,9 +1,9 @@
-"""A state and its lookahead tree as one graph of relations, as arrays: the encodings of AIW-AD, section 5.
+"""A state and its lookahead tree as one graph of relations, in arrays: the encodings of AIW-AD, section 5.
 
-The state is encoded as ever. Each candidate is a node of its own, related to the objects by what tells it apart: the
-atoms in which it differs from the state (aggregated delta, AD), or the action that leads to it (aggregated actions,
-AA). So one pass of a network sees all candidates, and they see each other. The encodings that the paper compares these
-with show each candidate by copies of all objects instead, apart from the others (`sgp.encoders.pairs`).
+Each candidate is a node. It is related to the objects by the atoms in which it differs from the state (aggregated
+delta, AD), or by the action that leads to it (aggregated actions, AA). One pass of a network therefore processes all
+candidates, and they exchange messages. The baselines of the paper represent each candidate by copies of all objects,
+which no tuple connects to the copies of another candidate.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from sgp.encoders.relations import Arguments, Relation, RelationalEncoder, RelationalStates, concatenate
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import parents
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
 Told = Literal["changes", "actions", "external", "internal", "internal-delta"]
-BEFORE = ":before"  # of depth nodes: every shallower one before every deeper one
-_EDGE, _AT_DEPTH = ":edge", ":at-depth"  # of two candidates; of a candidate and its depth. No name of PDDL has a colon
-CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom was added and whether the goal has it
+_AFTER = ":after"  # suffix of a relation's name in a candidate's state
+BEFORE = ":before"  # relation of depth nodes: each shallower node with each deeper node
+_EDGE, _AT_DEPTH = ":edge", ":at-depth"  # candidate pairs; candidate and depth. No PDDL name has a colon
+CHANGES = {  # relation of candidate and atom, by whether the atom is added and whether it is a goal atom
     (True, False): "added",
     (False, False): "deleted",
     (True, True): "added-goal",
@@ -34,16 +35,16 @@ CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom
 
 @dataclass(frozen=True)
 class TreeConfig:
-    """What of a tree stands in the graph. Defaults: AD (AIW-AD, section 5); the rest are its ablations (appendix C).
+    """Content of a tree's graph. Defaults: AD (AIW-AD, section 5); other values are its ablations (appendix C).
 
-    Raises ConfigurationError for an encoding that is not known.
+    Raises ConfigurationError for an unknown encoding.
     """
 
-    # What a candidate's node is related to: the atoms that change (AD), or its action's objects (AA); or none such, but
-    # copies of the objects: its state (Ext), both states (Int), or the first one and what changes (ID).
+    # A candidate is a node related to changed atoms (AD) or to its action's objects (AA), or a copy of all objects
+    # with the candidate's state (Ext), both states (Int), or the current state and the changes (ID).
     told: Told = "changes"
-    depths: bool = True  # a node for each depth, an order among these, and each candidate's depth
-    edges: bool = True  # which candidate was reached from which
+    depths: bool = True  # whether depths are nodes, with their order and each candidate's depth
+    edges: bool = True  # whether candidates are related to their parents
 
     def __post_init__(self) -> None:
         if self.told not in get_args(Told):
@@ -51,22 +52,22 @@ class TreeConfig:
 
     @property
     def copied(self) -> bool:
-        """Whether a candidate is copies of the objects, and sees no other candidate."""
+        """Whether a candidate is a copy of all objects, without messages from other candidates."""
         return self.told not in ("changes", "actions")
 
 
 class Joined(NamedTuple):
-    """The graphs of trees beside each other, their nodes numbered through: `nodes` of them.
+    """The graphs of several trees as one graph, with `nodes` nodes numbered consecutively.
 
-    `things` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
-    candidates, `owners` [p] tells of which one, and `partners` [p] which thing is the same object where they are
-    copies. `thing_trees` [t], `candidate_trees` [c] and `depth_trees` [d] tell of which tree each is; `arguments`
-    [m, arity] number each relation's nodes.
+    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
+    candidates: `owners` [p] are their candidates, and `partners` [p] the nodes of the copied objects, if they are
+    copies. `object_trees` [t], `candidate_trees` [c] and `depth_trees` [d] are the trees of each. `arguments`
+    [m, arity] number the nodes of each relation's tuples.
     """
 
     nodes: int
-    things: NDArray[np.int64]
-    thing_trees: NDArray[np.int64]
+    objects: NDArray[np.int64]
+    object_trees: NDArray[np.int64]
     places: NDArray[np.int64]
     owners: NDArray[np.int64]
     partners: NDArray[np.int64]
@@ -78,32 +79,30 @@ class Joined(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """The trees of n states of any tasks of one domain.
+    """The trees of n states of tasks of one domain.
 
-    A tree's nodes are the objects of its task, then the candidates in their order, then its depths from 1 on: so many
-    of each as `things` [n], `candidates` [n] and `depths` [n] say. A candidate is one node, or with `copied` as many as
-    there are objects.
+    A tree's nodes are the objects of its task, then the candidates in their order, then the depths from 1. `objects`
+    [n], `candidates` [n] and `depths` [n] are their numbers. A candidate is one node, or with `copied` one node per
+    object.
     """
 
     graphs: RelationalStates
-    things: NDArray[np.int64]
+    objects: NDArray[np.int64]
     candidates: NDArray[np.int64]
     depths: NDArray[np.int64]
     copied: bool = False
 
     def __len__(self) -> int:
-        """n."""
+        """Number of trees, n."""
         return len(self.graphs)
 
     def select(self, places: NDArray[np.int64]) -> Trees:
-        """Some of the trees, in the order of `places`."""
-        things, candidates, depths = (each[places] for each in (self.things, self.candidates, self.depths))
-        return Trees(self.graphs.select(places), things, candidates, depths, self.copied)
+        """Return the trees with the indices `places`, in this order."""
+        objects, candidates, depths = (each[places] for each in (self.objects, self.candidates, self.depths))
+        return Trees(self.graphs.select(places), objects, candidates, depths, self.copied)
 
     def parts(self, weight: int) -> list[NDArray[np.int64]]:
-        """The places of the trees in order, cut so that each part has at most `weight` arguments of tuples; a tree
-        that has more stands alone.
-        """
+        """Split the indices into parts of at most `weight` arguments; a tree with more arguments is its own part."""
         cuts, total = list[int](), 0
         for place, more in enumerate(self.graphs.weights.tolist()):
             total += more
@@ -113,21 +112,23 @@ class Trees:
         return np.split(np.arange(len(self)), cuts)
 
     def joined(self) -> Joined:
-        """All trees as one graph."""
+        """Return all trees as one graph."""
         every = np.arange(len(self))
-        width = self.things if self.copied else np.ones_like(self.things)  # nodes of a candidate
-        counts = np.stack([self.things, self.candidates * width, self.depths], axis=1)  # [n, 3]
+        width = self.objects if self.copied else np.ones_like(self.objects)  # nodes of a candidate
+        counts = np.stack([self.objects, self.candidates * width, self.depths], axis=1)  # [n, 3]
         kinds = np.repeat(np.tile(np.arange(3), len(self)), counts.ravel())
         trees = np.repeat(every, self.graphs.objects)
-        things, places, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
+        objects, places, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
         candidate_trees = np.repeat(every, self.candidates)
         owners = np.repeat(np.arange(len(candidate_trees)), width[candidate_trees])
-        first = (np.cumsum(self.graphs.objects) - self.graphs.objects)[trees[places]]  # each place's tree's first thing
-        partners = first + (places - first - self.things[trees[places]]) % width[trees[places]]
+        first = (np.cumsum(self.graphs.objects) - self.graphs.objects)[
+            trees[places]
+        ]  # the first object of each place's tree
+        partners = first + (places - first - self.objects[trees[places]]) % width[trees[places]]
         return Joined(
             len(kinds),
-            things,
-            trees[things],
+            objects,
+            trees[objects],
             places,
             owners,
             partners,
@@ -139,10 +140,10 @@ class Trees:
 
 
 def concatenate_trees(parts: Sequence[Trees]) -> Trees:
-    """The trees of all parts (at least one) in order."""
+    """Concatenate at least one collection of trees."""
     return Trees(
         concatenate([part.graphs for part in parts]),
-        np.concatenate([part.things for part in parts]),
+        np.concatenate([part.objects for part in parts]),
         np.concatenate([part.candidates for part in parts]),
         np.concatenate([part.depths for part in parts]),
         parts[0].copied,
@@ -150,22 +151,22 @@ def concatenate_trees(parts: Sequence[Trees]) -> Trees:
 
 
 class LookaheadEncoder(Protocol):
-    """Turns states with their candidates into graphs of relations."""
+    """An encoder of states with their candidates as graphs of relations."""
 
     @property
     def relations(self) -> Mapping[str, int]:
-        """The arities of the relations by name; their order is a network's."""
+        """Arities of the relations by name; a network depends on their order."""
 
     def refuses(self, task: Task) -> str | None:
-        """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
+        """Return why the problem cannot be encoded, or None. Raises DomainMismatch for another domain's task."""
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
-        """The tree of one state of a task, which is not refused."""
+        """Return the tree of one state of a task, for which `refuses` returns None."""
         ...
 
 
 class TreeEncoder:
-    """Turns states with their candidates into graphs in which a candidate is a node."""
+    """Encoder of states with their candidates as graphs in which a candidate is a node."""
 
     def __init__(self, domain: DomainText, config: TreeConfig):
         self.config, self.domain = config, domain
@@ -183,7 +184,7 @@ class TreeEncoder:
         self.relations = dict(sorted(found.items()))
 
     def refuses(self, task: Task) -> str | None:
-        """What the encoder of states says, and of trees told by actions whether the actions are those of training."""
+        """Return why the problem, or for trees of actions its set of action schemas, cannot be encoded, or None."""
         refusal = self._root.refuses(task)
         if refusal is None and self.config.told == "actions":
             different = set(task.domain_text.schemas) ^ set(self.domain.schemas)
@@ -193,19 +194,19 @@ class TreeEncoder:
         return refusal
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
-        """The tree of one state of a task, which is not refused."""
+        """Return the tree of one state of a task, for which `refuses` returns None."""
         root = self._root.encode(task, [state])
-        things = int(root.objects[0])
-        above = parents(choice)
+        objects = int(root.objects[0])
+        above = np.array([-1 if each.parent is None else each.parent for each in choice], np.int64)
         depth = _depths(above)
         deepest = int(depth.max(initial=0)) if self.config.depths else 0
-        nodes = things + np.arange(len(choice))
+        nodes = objects + np.arange(len(choice))
         told = self._actions(task, choice) if self.config.told == "actions" else self._changes(task, state, choice)
         if self.config.edges:
             inner = above >= 0
             told[_EDGE] = np.stack([nodes[above[inner]], nodes[inner]], axis=1)
         if self.config.depths:
-            first = things + len(choice) - 1  # a depth's node, less the depth
+            first = objects + len(choice) - 1  # index of a depth's node minus the depth
             earlier, later = np.triu_indices(deepest, 1)
             told[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
             told[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
@@ -218,21 +219,24 @@ class TreeEncoder:
         return Trees(graph, root.objects, np.array([len(choice)]), np.array([deepest]))
 
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """The atoms that candidates add and delete, each behind its candidate."""
+        """Return tuples of each candidate followed by the objects of an atom that it adds or deletes."""
         numbering = self._root.numbering(task)
         changes, found = numbering.changes(state, choice), {}
         rows = np.column_stack([len(task.objects) + changes.owners, changes.arguments])
         for name, arity in self._changing.items():
             of_it = changes.predicates == numbering.predicates[name]
             for (added, wanted), kind in CHANGES.items():
-                # What the goal wants stands in both: as an atom that changes, and as one of the goal.
+                # A changed goal atom is in both relations: of all changed atoms, and of changed goal atoms.
                 chosen = of_it & (changes.added == added) & (changes.wanted if wanted else True)
                 found[f"{name}:{kind}"] = rows[chosen, : 1 + arity]
         return found
 
     def _actions(self, task: Task, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """The objects of each candidate's action behind it. Raises ConfigurationError for a jump of several actions."""
-        places = {thing.name: place for place, thing in enumerate(task.objects)}
+        """Return tuples of candidates and objects of their actions.
+
+        Raises ConfigurationError for multi-action jumps.
+        """
+        places = {item.name: place for place, item in enumerate(task.objects)}
         found: dict[str, list[list[int]]] = {}
         for place, candidate in enumerate(choice):
             if len(candidate.actions) != 1:
@@ -250,13 +254,80 @@ class TreeEncoder:
         }
 
 
+class PairEncoder:
+    """Encoder of states with their candidates as graphs in which a candidate is a copy of all objects.
+
+    External: the copies have the candidate's state, and are combined with the state's own objects only in the readout.
+    Internal: the copies have both states. Internal delta: the copies have the current state and the changes (AIW-AD,
+    section 5).
+    """
+
+    def __init__(self, domain: DomainText, config: TreeConfig):
+        self.config = config
+        self._states = RelationalEncoder(domain)
+        self._changing = {name: arity for name, arity in domain.predicates.items() if name in domain.fluent_predicates}
+        found = dict(self._states.relations)
+        if config.told == "internal":
+            found |= {f"{name}{_AFTER}": arity for name, arity in self._states.relations.items()}
+        elif config.told == "internal-delta":
+            found |= {
+                f"{name}:{kind}": max(arity, 1) for name, arity in self._changing.items() for kind in CHANGES.values()
+            }
+        self.relations = dict(sorted(found.items()))
+
+    def refuses(self, task: Task) -> str | None:
+        """Return why the problem cannot be encoded, or None."""
+        return self._states.refuses(task)
+
+    def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
+        """Return the graph of one state of a task that is not refused; the state's own objects are first."""
+        objects, count = len(task.objects), len(choice)
+        alone, after = (
+            self._tuples(task, [state]),
+            self._tuples(task, [each.state for each in with_limit_checks(choice)]),
+        )
+        copied = {name: _copied(rows, objects, count) for name, rows in alone.items()}
+        carried = after if self.config.told == "external" else copied
+        found = {name: np.concatenate([alone[name], rows + objects]) for name, rows in carried.items()}
+        if self.config.told == "internal":
+            found |= {f"{name}{_AFTER}": rows + objects for name, rows in after.items()}
+        elif self.config.told == "internal-delta":
+            found |= self._changes(task, state, choice)
+        graph = RelationalStates(
+            np.array([objects * (1 + count)]), {name: of_one(found[name]) for name in self.relations}
+        )
+        return Trees(graph, np.array([objects]), np.array([count]), np.array([0]), copied=True)
+
+    def _tuples(self, task: Task, states: Sequence[State]) -> Mapping[str, NDArray[np.int64]]:
+        """Return each relation's tuples in all states, with objects numbered consecutively."""
+        return self._states.encode(task, states).joined_arguments()
+
+    def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
+        """Return tuples of added and deleted atoms over candidates' copies; a nullary atom has one of every copy."""
+        numbering, objects = self._states.numbering(task), len(task.objects)
+        changes, found = numbering.changes(state, choice), {}
+        begin = objects * (1 + changes.owners[:, None])
+        for name, arity in self._changing.items():
+            rows = begin + (changes.arguments[:, :arity] if arity else 0)
+            of_it = changes.predicates == numbering.predicates[name]
+            for (added, wanted), kind in CHANGES.items():
+                chosen = rows[of_it & (changes.added == added) & (changes.wanted if wanted else True)]
+                found[f"{name}:{kind}"] = chosen if arity else (chosen + np.arange(objects)).reshape(-1, 1)
+        return found
+
+
+def tree_encoder(domain: DomainText, config: TreeConfig) -> LookaheadEncoder:
+    """Return the lookahead encoder that a configuration selects."""
+    return PairEncoder(domain, config) if config.copied else TreeEncoder(domain, config)
+
+
 def applied(action: str) -> str:
-    """The relation of a candidate and the objects of its action, where trees are told by actions."""
+    """Return the name of the relation of a candidate and its action's objects."""
     return f"{action}:applied"
 
 
 def _depths(above: NDArray[np.integer]) -> NDArray[np.int64]:
-    """How many decisions of the lookahead lead to each candidate [n], from 1."""
+    """Return each candidate's depth in the lookahead tree [n], from 1."""
     depth, up = np.ones(len(above), np.int64), above
     while (up >= 0).any():
         depth += up >= 0
@@ -265,6 +336,12 @@ def _depths(above: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def of_one(rows: NDArray[np.integer]) -> Relation:
-    """The tuples [m, arity] of a relation in a single graph."""
+    """Return the tuples [m, arity] as a relation of a single graph."""
     arguments: Arguments = rows.astype(np.int32)
     return Relation(np.array([0, len(rows)]), arguments)
+
+
+def _copied(rows: NDArray[np.integer], objects: int, count: int) -> NDArray[np.integer]:
+    """Repeat the tuples [m, arity] for `count` copies of all objects, copy by copy [m * count, arity]."""
+    starts = objects * np.arange(count)
+    return (starts[:, None, None] + rows[None]).reshape(-1, rows.shape[1])

@@ -1,6 +1,6 @@
 """Weisfeiler-Leman features of states (state-centric, appendix E).
 
-wlplan collects the vocabulary; kernels of our own compute the histograms, equal to wlplan's.
+wlplan collects the vocabulary; our kernels compute the histograms, which equal wlplan's.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.instance_graph import InstanceGraph
-from sgp.encoders.kernels.wl_histogram import histograms
-from sgp.encoders.kernels.wl_recolouring import candidate_histograms
-from sgp.encoders.wl_vocabulary import Vocabulary
-from sgp.encoders.wl_words import ColourWords
+from sgp.encoders.fluent_numbers import Changes, FluentNumbers
+from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
+from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
-from sgp.planning.clock import look, stop
-from sgp.planning.silence import native_output_silenced
+from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
+from sgp.planning.native import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
 Hash = Literal["multiset", "set"]
@@ -34,13 +33,13 @@ Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
 
 @dataclass(frozen=True)
 class WLConfig:
-    """How colours are refined and collected. Defaults: state-centric, appendix E.4.
+    """Parameters of colour refinement and collection. Defaults: state-centric, appendix E.4.
 
-    Raises ConfigurationError for a setting out of range.
+    Raises ConfigurationError for a value out of range.
     """
 
     iterations: int = 2  # k, rounds of colour refinement
-    hash: Hash = "multiset"  # whether a neighbourhood counts how often a colour occurs
+    hash: Hash = "multiset"  # "multiset": neighbourhoods count the occurrences of a colour
     pruning: Pruning = "none"  # wlplan's removal of duplicate features
 
     def __post_init__(self) -> None:
@@ -51,24 +50,101 @@ class WLConfig:
                 raise ConfigurationError(f"WL {name} is '{getattr(self, name)}'; expected one of {get_args(kind)}")
 
 
-class WLEncoder:
-    """Histograms of WL colours over the instance learning graph of a state, static atoms included.
+class InstanceGraph:
+    """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels.
 
-    The vocabulary is collected once from training states; colours outside of it are dropped. The goal's embedding is
-    that of the goal atoms taken as a state, without static atoms.
+    Atoms are numbered in advance if the task has a grounded model, otherwise when first needed.
+    """
+
+    def __init__(self, task: Task, vocabulary: Vocabulary):
+        self.fluents = FluentNumbers(task)
+        self._vocabulary = vocabulary
+        self._predicates = predicate_places(task.domain_text.predicates)
+        self._max_arity = max(task.domain_text.predicates.values(), default=0)
+        self._object_colour = [vocabulary.initial(OBJECT_COLOUR)] * task.size
+        self._objects = {item.name: place for place, item in enumerate(task.objects)}
+        self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
+        self._numbers: dict[pddl.Atom, int] = {}
+        self._first, self._arguments = [0], list[int]()
+        self._true, self._false = list[int](), list[int]()
+        self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms)]
+        self._goal = [self.number(atom) for atom in self._goal_sign]
+        self.goal_atoms = np.array([self.number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int32)
+        if task.model is not None:
+            for atom in with_limit_checks(task.model.fluents):  # later atoms would invalidate the caches
+                self.number(atom)
+        self._layout: GraphLayout | None = None
+        self._colouring: Colouring | None = None
+
+    @property
+    def layout(self) -> GraphLayout:
+        """The arrays of all atoms numbered so far."""
+        if self._layout is None:
+            parts = (self._object_colour, self._static, self._goal, self._first, self._arguments, self._true)
+            self._layout = GraphLayout(*(np.array(part, np.int32) for part in (*parts, self._false)))
+        return self._layout
+
+    def start_colouring(self, with_static: bool) -> Colouring:
+        """Return a colouring of the graph in which no fluent atom is true."""
+        vocabulary = self._vocabulary
+        return start_colouring(
+            self.layout,
+            vocabulary.table,
+            vocabulary.iterations,
+            vocabulary.multiset,
+            self._max_arity,
+            with_static,
+            vocabulary.dimension,
+        )
+
+    def colouring(self, with_static: bool) -> Colouring:
+        """Return the cached colouring, of any state, which kernels move from state to state."""
+        if self._colouring is None:
+            self._colouring = self.start_colouring(with_static)
+        return self._colouring
+
+    def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
+        """Count the nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
+        static = self._static if with_static else []
+        open_goals = [
+            len(set(self._goal) - set(static) - set(atoms[start:end].tolist())) for start, end in pairwise(first)
+        ]
+        return np.asarray(len(self._object_colour) + len(static) + np.diff(first) + open_goals)
+
+    def number(self, atom: pddl.Atom) -> int:
+        """Return the number of an atom; a new atom is added to the layout."""
+        number = self._numbers.get(atom)
+        if number is None:
+            number = self._numbers[atom] = len(self._numbers)
+            place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
+            true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
+            self._true.append(true)
+            self._false.append(ABSENT if sign is None else false)
+            if sign is not False:  # wlplan gives negated goals no edges
+                self._arguments += [self._objects[name] for name in atom.objects]
+            self._first.append(len(self._arguments))
+            self._layout = self._colouring = None
+        return number
+
+
+class WLEncoder:
+    """Encoder of states as histograms of WL colours of the instance learning graph, static atoms included.
+
+    The vocabulary is collected once from training states; other colours are dropped. The goal's embedding is that of a
+    state with the goal atoms and without static atoms.
     """
 
     def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText, static: bool = True):
         self.vocabulary, self.domain_text = vocabulary, domain_text
-        self.static = static  # whether states have their static atoms
-        # The graphs of the tasks met; a memo, not a state: dropping it changes nothing but time.
+        self.static = static  # whether states include static atoms
+        # A cache of the tasks' graphs: clearing it changes only the time.
         self._graphs: weakref.WeakKeyDictionary[Task, InstanceGraph] = weakref.WeakKeyDictionary()
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
-        """Collects the vocabulary from states of training tasks, all of one domain, by wlplan.
+        """Collect the vocabulary from states of training tasks of one domain with wlplan.
 
-        Raises ConfigurationError without a task, and StoreError for a vocabulary of another wlplan.
+        Raises ConfigurationError without a task, and StoreError for a vocabulary of another version of wlplan.
         """
         gathered = list(states)
         if not gathered:
@@ -76,49 +152,44 @@ class WLEncoder:
         return cls(Vocabulary(_collect(config, gathered)), gathered[0][0].domain_text)
 
     def without_static(self) -> WLEncoder:
-        """The same features of states that lack their static atoms, as the published implementation decodes."""
+        """Return the same encoder for states without static atoms, as the published implementation uses in decoding."""
         return WLEncoder(self.vocabulary, self.domain_text, static=False)
 
     @property
     def dimension(self) -> int:
-        """D, the number of colours."""
+        """Length D of an embedding, the number of colours."""
         return self.vocabulary.dimension
 
     def refuses(self, task: Task) -> str | None:
-        """Never: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
+        """Return None: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
         task.require_domain(self.domain_text)
         return None
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
-        """Histograms [n, D] of the states of one task."""
+        """Return the histograms [n, D] of states of one task."""
         graph = self._graph(task)
-        return self._histograms(graph, *graph.fluent_atoms(states), with_static=self.static)
+        first, atoms = graph.fluents.of(states, graph.number)
+        return self._histograms(graph, graph.colouring(self.static), _unchanged(first, atoms))
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> NDArray[np.float32]:
-        """Histograms [n, D] of the candidates of one task's states, all of the first state, then of the second.
+        """Return the histograms [n, D] of all candidates of one task's states, ordered by state.
 
-        They are those of `embed`, recoloured from each state's own graph, of which a candidate changes little.
+        They equal those of `embed`, but are computed incrementally from each state's graph.
         """
-        graph, words = self._graph(task), self.vocabulary
-        changes = graph.changes(states, choices)
-        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
-        candidate_histograms(
-            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop()
-        )
-        look()
-        return rows
+        graph = self._graph(task)
+        changes = graph.fluents.changes(states, choices, graph.number)
+        return self._histograms(graph, graph.colouring(self.static), changes)
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
-        """The goal's histogram [D]."""
+        """Return the goal's histogram [D]."""
         graph = self._graph(task)
-        first = np.array([0, len(graph.goal_atoms)], np.int64)
-        rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
-        return rows.reshape(self.dimension)
+        goal = _unchanged(np.array([0, len(graph.goal_atoms)], np.int64), graph.goal_atoms)
+        return self._histograms(graph, graph.start_colouring(with_static=False), goal).reshape(self.dimension)
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """The neighbourhoods that some columns count."""
+        """Describe the neighbourhoods that the columns count."""
         return self._words.of(columns)
 
     @cached_property
@@ -126,22 +197,22 @@ class WLEncoder:
         return ColourWords(self.vocabulary, dict(self.domain_text.predicates))
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
-        """The share [n] of each state's colours, counted with their multiplicity, that the vocabulary lacks."""
+        """Return the fraction [n] of each state's colours, with multiplicity, that the vocabulary lacks."""
         graph = self._graph(task)
-        first, atoms = graph.fluent_atoms(states)
-        seen = self._histograms(graph, first, atoms, with_static=self.static).sum(axis=1)
+        first, atoms = graph.fluents.of(states, graph.number)
+        seen = self.embed(task, states).sum(axis=1)
         colours = graph.count_nodes(first, atoms, self.static) * (self.vocabulary.iterations + 1)
         return np.asarray(1.0 - seen / np.maximum(colours, 1))
 
     def save(self, path: Path) -> None:
-        """Writes the vocabulary as wlplan's JSON. Raises StoreError where it cannot be written."""
+        """Write the vocabulary as wlplan's JSON. Raises StoreError if writing fails."""
         write_text(path, self.vocabulary.text)
 
     @classmethod
     def load(cls, path: Path, domain_text: pddl.DomainText) -> WLEncoder:
-        """Reads a vocabulary that `save` wrote for this domain.
+        """Read a vocabulary that `save` wrote for this domain.
 
-        Raises StoreError for one that is damaged or of another wlplan.
+        Raises StoreError for a file that is damaged or of another version of wlplan.
         """
         return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
 
@@ -151,50 +222,47 @@ class WLEncoder:
             graph = self._graphs[task] = InstanceGraph(task, self.vocabulary)
         return graph
 
-    def _histograms(
-        self, graph: InstanceGraph, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool
-    ) -> NDArray[np.float32]:
-        rows = np.zeros((len(first) - 1, self.dimension), np.float32)
-        words = self.vocabulary
-        histograms(
-            graph.layout,
-            words.table,
-            words.iterations,
-            words.multiset,
-            graph.max_arity,
-            with_static,
-            first,
-            atoms,
-            rows,
+    def _histograms(self, graph: InstanceGraph, colouring: Colouring, changes: Changes) -> NDArray[np.float32]:
+        vocabulary = self.vocabulary
+        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
+        candidate_histograms(
+            graph.layout, vocabulary.table, vocabulary.multiset, colouring, *changes, rows, stop_flag()
         )
+        check_limits()
         return rows
 
 
 @dataclass(frozen=True)
 class WL:
-    """The kind of encoder that `WLEncoder` is, with the configuration by which it is made."""
+    """Factory of `WLEncoder` objects with one configuration."""
 
     config: WLConfig = field(default_factory=WLConfig)
     key: str = "wl"
     title: str = "Weisfeiler-Leman features"
     libraries: Sequence[str] = ("wlplan",)
-    invariant: bool = True  # colours know no names
+    invariant: bool = True  # colours do not depend on names
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> WLEncoder:
-        """An encoder of the colours of these states. Raises what `WLEncoder.fit` raises."""
+        """Fit an encoder to these states; see `WLEncoder.fit`."""
         return WLEncoder.fit(self.config, states)
 
     def save(self, encoder: WLEncoder, path: Path) -> None:
-        """Writes the vocabulary. Raises StoreError where it cannot be written."""
+        """Write the vocabulary. Raises StoreError if writing fails."""
         encoder.save(path)
 
     def load(self, path: Path, domain_text: pddl.DomainText, largest: int) -> WLEncoder:
-        """Reads the vocabulary. Raises StoreError for one that is damaged or of another wlplan."""
+        """Read the vocabulary. Raises StoreError for a file that is damaged or of another version of wlplan."""
         return WLEncoder.load(path, domain_text)
 
 
+def _unchanged(first: NDArray[np.int64], atoms: NDArray[np.int32]) -> Changes:
+    """Return states, where state i has `atoms[first[i] : first[i + 1]]`, each with itself as the only candidate."""
+    count = len(first)
+    return Changes(first, atoms, np.arange(count), np.zeros(count, np.int64), np.empty(0, np.int32))
+
+
 def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:
-    """wlplan's JSON of the colours of all states."""
+    """Return wlplan's JSON of the colours of all states."""
     from wlplan.data import DomainDataset, ProblemDataset
     from wlplan.feature_generator import init_feature_generator
     from wlplan.planning import Atom, Domain, Predicate, Problem, Schema
@@ -229,6 +297,6 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
         path = Path(folder, "vocabulary.json")
         features.save(str(path))
         vocabulary = path.read_text(encoding="utf-8")
-    if not vocabulary.rstrip().endswith("}"):  # wlplan does not look at what the system says
+    if not vocabulary.rstrip().endswith("}"):  # wlplan ignores errors of writing
         raise StoreError(f"no space left while writing {path}; free some, or set TMPDIR to another folder")
     return vocabulary

@@ -1,30 +1,43 @@
-"""The vocabulary of a WL encoder: wlplan's JSON, and the tables that the kernels read."""
+"""The vocabulary of a WL encoder: wlplan's JSON, the hash table for the kernels, and descriptions of colours."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgp.encoders.kernels.wl_histogram import UNSEEN, ColourTable, insert, neighbour_hash, start_hash
+from sgp.encoders.kernels.hashing import HashTable, make_table
+from sgp.encoders.kernels.wl import UNSEEN, neighbour_hash, start_hash
 from sgp.errors import StoreError
+from sgp.planning.pddl import Atom
+from sgp.planning.task import State, Task
 
-WLPLAN_VERSION = "2.1.0"  # the meaning of the JSON belongs to the version
+WLPLAN_VERSION = "2.1.0"  # the format of the JSON depends on the version
 
-# wlplan's initial colours on the instance learning graph: 0 for every object (its features give domain constants no
-# colour of their own), then five for each predicate in the order of their printed names.
+# wlplan's initial colours of the instance learning graph: 0 for every object (domain constants have no colour of
+# their own), then five for each predicate in the order of their printed names.
 OBJECT_COLOUR = 0
 _COLOURS_A_PREDICATE = 5
-_GOAL_TRUE, _GOAL_FALSE, _NEGATED_GOAL_TRUE, _NEGATED_GOAL_FALSE, _NO_GOAL = range(1, 6)
+_KINDS = {(True, True): 1, (True, False): 2, (False, True): 3, (False, False): 4}  # by sign in the goal and truth
+_NO_GOAL = 5
+_GOAL_WORDS = {
+    (None, True): "",
+    (True, True): "a goal that holds",
+    (True, False): "an open goal",
+    (False, True): "a goal not to be, and true",
+    (False, False): "a goal not to be, and false",
+}
+_LISTED = 4  # maximal number of neighbours in a description
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Colours by level of refinement. A colour's number is its column in the histogram."""
+    """Colours by level of refinement. A colour is a column of the histogram."""
 
     text: str
 
@@ -50,12 +63,12 @@ class Vocabulary:
 
     @property
     def iterations(self) -> int:
-        """Rounds of refinement; pruning can leave fewer than were asked for."""
+        """Rounds of refinement; pruning can leave fewer than configured."""
         return len(self._data["colour_hash"]) - 1
 
     @property
     def multiset(self) -> bool:
-        """Whether a neighbourhood counts how often a colour occurs."""
+        """Whether a neighbourhood counts the occurrences of a colour."""
         return bool(self._data["multiset_hash"])
 
     @cached_property
@@ -64,39 +77,173 @@ class Vocabulary:
         return sum(map(len, self._data["colour_hash"]))
 
     def initial(self, code: int) -> int:
-        """The column of one of wlplan's initial colours, UNSEEN where training never met it."""
+        """Return the column of one of wlplan's initial colours, or UNSEEN if training had no such colour."""
         return int(self._data["colour_hash"][0].get(str(code), UNSEEN))
 
     def neighbourhoods(self, level: int) -> Iterator[tuple[int, list[tuple[int, int, int]], int]]:
-        """Each neighbourhood of a level: own colour, (label, colour, how often) of the neighbours, its column."""
+        """Yield the neighbourhoods of a level: own colour, (label, colour, count) of the neighbours, column."""
         for key, column in self._data["colour_hash"][level].items():
             *members, own = map(int, key.split("."))
             yield own, list(zip(members[::3], members[1::3], members[2::3], strict=True)), int(column)
 
     @cached_property
-    def table(self) -> ColourTable:
-        """The hash table of all levels."""
-        size = 1 << (4 * self.dimension + 8).bit_length()  # at most a quarter full
-        table = ColourTable(np.zeros(size, np.uint64), np.full(size, UNSEEN, np.int32))
+    def table(self) -> HashTable:
+        """Hash table from the neighbourhoods of all levels to columns."""
+        hashes, columns = list[int](), list[int]()
         for level in range(1, self.iterations + 1):
             for own, members, column in self.neighbourhoods(level):
-                value = int(start_hash(level, own))
-                for label, colour, times in members:
-                    value += times * int(neighbour_hash(label, colour))
-                if not insert(table.hashes, table.colours, np.uint64(value % 2**64), column):
-                    raise StoreError(f"two neighbourhoods of level {level} share a hash; report this vocabulary")
-        return table
+                neighbours = sum(count * int(neighbour_hash(label, colour)) for label, colour, count in members)
+                hashes.append((int(start_hash(level, own)) + neighbours) % 2**64)
+                columns.append(column)
+        if len(set(hashes)) < len(hashes):
+            raise StoreError("two neighbourhoods of the WL vocabulary share a hash; report this vocabulary")
+        return make_table(np.array(hashes, np.uint64), np.array(columns, np.int32))
+
+
+def predicate_places(predicates: Mapping[str, int]) -> dict[str, int]:
+    """Return the index of each predicate, given with arities, in wlplan's order (that of printed names)."""
+    return {name: place for place, name in enumerate(sorted(predicates, key=lambda name: f"{name}/{predicates[name]}"))}
 
 
 def predicate_colour(place: int, goal: bool | None, true: bool) -> int:
-    """wlplan's initial colour of an atom of the predicate at `place` (by printed name).
+    """Return wlplan's initial colour of an atom of the predicate at `place`.
 
-    `goal` is True or False where the atom stands in the goal, positive or negated, and None elsewhere.
+    `goal` is True for a positive goal atom, False for a negated one, and None for other atoms.
     """
-    if goal is None:
-        kind = _NO_GOAL
-    elif goal:
-        kind = _GOAL_TRUE if true else _GOAL_FALSE
-    else:
-        kind = _NEGATED_GOAL_TRUE if true else _NEGATED_GOAL_FALSE
-    return _COLOURS_A_PREDICATE * place + kind
+    return _COLOURS_A_PREDICATE * place + (_NO_GOAL if goal is None else _KINDS[goal, true])
+
+
+class _Colour(NamedTuple):
+    """Meaning of a colour: a predicate (None: an object), its role in the goal, and the neighbours."""
+
+    predicate: str | None
+    arity: int
+    goal: str
+    neighbours: tuple[tuple[int, int, int], ...] = ()  # position, colour, count
+
+
+class ColourWords:
+    """Descriptions of a vocabulary's colours. Predicates are given with their arities."""
+
+    def __init__(self, vocabulary: Vocabulary, predicates: Mapping[str, int]):
+        self._colours: dict[int, _Colour] = {vocabulary.initial(OBJECT_COLOUR): _Colour(None, 0, "")}
+        for name, place in predicate_places(predicates).items():
+            for (goal, true), words in _GOAL_WORDS.items():
+                column = vocabulary.initial(predicate_colour(place, goal, true))
+                self._colours[column] = _Colour(name, predicates[name], words)
+        for level in range(1, vocabulary.iterations + 1):
+            for own, members, column in vocabulary.neighbourhoods(level):
+                if own in self._colours:  # pruning removes colours
+                    self._colours[column] = self._colours[own]._replace(neighbours=tuple(members))
+
+    def of(self, columns: Sequence[int]) -> list[str]:
+        """Describe what the columns of an embedding count."""
+        return [self._node(self._colours[column]) if column in self._colours else "a colour" for column in columns]
+
+    def _node(self, colour: _Colour) -> str:
+        if colour.predicate is None:
+            return f"objects x with {self._neighbours(colour)}" if colour.neighbours else "objects"
+        names = "xyzuvw"[: colour.arity] if colour.arity <= 6 else [f"x{place}" for place in range(colour.arity)]
+        atom = ", ".join(filter(None, (f"atoms ({' '.join((colour.predicate, *names))})", colour.goal)))
+        arguments = [
+            f"{names[position]} with {self._neighbours(self._colours[column])}"
+            for position, column, _ in sorted(colour.neighbours)
+            if column in self._colours and self._colours[column].neighbours and position < colour.arity
+        ]
+        return "; ".join((atom, *arguments))
+
+    def _neighbours(self, colour: _Colour) -> str:
+        """List the atoms around an object, written as x, goals first."""
+        members = [(position, self._colours[column], count) for position, column, count in colour.neighbours]
+        members.sort(key=lambda member: (not member[1].goal, member[1].predicate or "", member[0]))
+        words = []
+        for position, atom, count in members:
+            arguments = ["x" if place == position else "·" for place in range(atom.arity)]
+            printed = f"({' '.join((atom.predicate or '', *arguments))})"
+            words.append(f"{f'{count} of ' if count > 1 else ''}{printed}{f', {atom.goal}' if atom.goal else ''}")
+        more = f", and {len(words) - _LISTED} more kinds" if len(words) > _LISTED else ""
+        return (", ".join(words[:_LISTED]) or "nothing") + more
+
+
+@dataclass(frozen=True)
+class ColouredGraph:
+    """The instance learning graph of a state with its nodes' colours after every round, for display.
+
+    `kinds` are "object", "true", "goal, true" and "goal, open" (prefix "not" for a negated goal). An edge is (atom,
+    object, position of the argument from 1), with nodes by index. `colours[r][n]` is the column of node n after r
+    rounds, -1 if training had no such colour. `names` describes each colour here; from the second round on, by the
+    numbers of the previous colours.
+    """
+
+    nodes: tuple[str, ...]
+    kinds: tuple[str, ...]
+    edges: tuple[tuple[int, int, int], ...]
+    colours: tuple[tuple[int, ...], ...]
+    names: Mapping[int, str]
+
+
+def coloured_graph(vocabulary: Vocabulary, task: Task, state: State) -> ColouredGraph:
+    """Return a state's graph, static atoms included, with the vocabulary's colours; slow, for display."""
+    objects = [item.name for item in task.objects]
+    signs = {literal.atom: literal.positive for literal in task.goal}
+    true = set(task.atoms(state))
+    atoms = sorted(true) + sorted(set(signs) - true)
+    kinds = ["object"] * len(objects) + [_kind(signs.get(atom), atom in true) for atom in atoms]
+    places = predicate_places(task.domain_text.predicates)
+    first = [vocabulary.initial(OBJECT_COLOUR)] * len(objects)
+    first += [
+        vocabulary.initial(predicate_colour(places[atom.predicate], signs.get(atom), atom in true)) for atom in atoms
+    ]
+    edges = tuple(_edges(objects, atoms, signs))
+    colours = [tuple(first)]
+    names = {first[0]: "object"} if objects else {}
+    for number, atom in enumerate(atoms, start=len(objects)):
+        names[first[number]] = f"{atom.predicate} ({kinds[number]})"
+    for level in range(1, vocabulary.iterations + 1):
+        colours.append(_refined(vocabulary, level, colours[-1], edges, names))
+    return ColouredGraph((*objects, *map(str, atoms)), tuple(kinds), edges, tuple(colours), names)
+
+
+def _kind(sign: bool | None, true: bool) -> str:
+    if sign is None:
+        return "true"
+    return f"{'goal' if sign else 'not goal'}, {'true' if true is sign else 'open'}"
+
+
+def _edges(objects: list[str], atoms: list[Atom], signs: Mapping[Atom, bool]) -> Iterator[tuple[int, int, int]]:
+    for number, atom in enumerate(atoms, start=len(objects)):
+        if signs.get(atom) is not False:  # wlplan gives negated goals no edges
+            for position, name in enumerate(atom.objects, start=1):
+                yield number, objects.index(name), position
+
+
+def _refined(
+    vocabulary: Vocabulary,
+    level: int,
+    colours: tuple[int, ...],
+    edges: tuple[tuple[int, int, int], ...],
+    names: dict[int, str],
+) -> tuple[int, ...]:
+    """Return the colours after one more round, and add their descriptions to `names`."""
+    columns = {(own, tuple(sorted(members))): column for own, members, column in vocabulary.neighbourhoods(level)}
+    around: list[Counter[tuple[int, int]]] = [Counter() for _ in colours]
+    for atom, item, position in edges:
+        around[atom][position - 1, colours[item]] += 1
+        around[item][position - 1, colours[atom]] += 1
+
+    def name(colour: int) -> str:
+        return names[colour] if level == 1 else f"colour {colour}"
+
+    refined = []
+    for own, neighbours in zip(colours, around, strict=True):
+        counts = neighbours if vocabulary.multiset else Counter(set(neighbours))
+        members = tuple(sorted((label, colour, count) for (label, colour), count in counts.items()))
+        column = columns.get((own, members), UNSEEN)
+        refined.append(column)
+        if column != UNSEEN:
+            listed = "; ".join(
+                f"{f'{count} x ' if count > 1 else ''}{name(colour)} at argument {label + 1}"
+                for label, colour, count in members
+            )
+            names[column] = f"{name(own)} with [{listed or 'nothing around'}]"
+    return tuple(refined)

@@ -1,8 +1,8 @@
 """Dynamic coverage validation: coverage on generated problems of growing size, for as long as it tells something.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
-section 2, algorithm 2, which tries every size above training. Ours in `LARGER` leaps: a few sizes, up to several times
-the largest training problem, since planners that solve all problems of training's sizes differ there.
+section 2, algorithm 2, which tries every size above training (`PAPER_CONFIG`). Ours, `LARGER_SIZES`, tries a few sizes
+up to several times the largest training problem, where planners that solve all problems of training's sizes differ.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import groupby, islice
 from statistics import mean
 
 from sgp.errors import ConfigurationError
-from sgp.evaluation.coverage import Attempt
+from sgp.evaluation.attempts import Attempt
 from sgp.evaluation.parallel import run_all
-from sgp.evaluation.scaling import Evaluated, Source
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.planning.domain import Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
-from sgp.workers import Jobs, workers
+from sgp.workers import Jobs, executor
 
 VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
 
@@ -63,8 +63,8 @@ class DynamicConfig:
         return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds, processor=True)
 
 
-PAPERS = DynamicConfig()
-LARGER = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)
+PAPER_CONFIG = DynamicConfig()
+LARGER_SIZES = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,12 @@ class DynamicCoverage:
 
 
 def dynamic_coverage(
-    planner: Evaluated, source: Source, after: int, bound: int, config: DynamicConfig = PAPERS, jobs: Jobs = 1
+    planner: EvaluatedPlanner,
+    source: ProblemSource,
+    after: int,
+    bound: int,
+    config: DynamicConfig = PAPER_CONFIG,
+    jobs: Jobs = 1,
 ) -> DynamicCoverage:
     """Coverage from the first size above `after` to the first at which it is at most the threshold.
 
@@ -87,7 +92,7 @@ def dynamic_coverage(
     coverage: dict[int, float] = {}
     lengths: list[int] = []
     sizes = config.sizes(source.sizes, after)
-    while batch := list(islice(sizes, workers(jobs).slots)):
+    while batch := list(islice(sizes, executor(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
             planner.work(tuple({each.sha256: each for each in found}.values()), config.limit(bound))
@@ -104,7 +109,7 @@ def dynamic_coverage(
 
 
 def coverage_of_given(
-    planner: Evaluated, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
+    planner: EvaluatedPlanner, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
 ) -> DynamicCoverage:
     """Coverage by size on given problems, where none can be generated."""
     (attempts,) = run_all(

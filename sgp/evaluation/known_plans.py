@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sgp.datasets.experts import cached_plans, is_cached, plans_of
+from sgp.datasets.experts import cached_plans, expert_plans, is_cached, plans_of
 from sgp.datasets.store import home
-from sgp.errors import UnsolvableProblem, ValidationDisagreement
-from sgp.evaluation.coverage import Attempt, kept_attempts
+from sgp.datasets.suite import Suite
+from sgp.errors import ConfigurationError, UnsolvableProblem, ValidationDisagreement, expected_one_of
+from sgp.evaluation.attempts import Attempt, saved_attempts
 from sgp.planning.experts import OPTIMAL, ExpertPlan, Stage
 from sgp.planning.pddl import Problem
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import check
 from sgp.planning.validation import validate
 
 Again = Callable[[Attempt], Problem]  # generates the problem of an attempt anew
@@ -97,7 +100,7 @@ def _of_planners(wanted: dict[str, Attempt], size: int) -> dict[str, int]:
     """Actions of the shortest plans among all attempts of a size in the store, by SHA-256; VAL accepted them."""
     known: dict[str, int] = {}
     for file in (home() / "scaling").glob(f"*/{size}.json") if wanted else ():
-        for each in kept_attempts(file, wanted):
+        for each in saved_attempts(file, wanted):
             if each.solved:
                 known[each.sha256] = min(len(each.plan), known.get(each.sha256, len(each.plan)))
     return known
@@ -112,3 +115,29 @@ def proven_unsolvable(unsolved: Sequence[Attempt], again: Again, reference: Refe
         return set()
     problems = {each.sha256: again(each) for each in unsolved}
     return reference.ask(list(problems.values()), replace(OPTIMAL, seconds=reference.seconds))[1]
+
+
+FAST_DOWNWARD = "fast-downward"
+BASELINES: Mapping[str, Sequence[Stage]] = {
+    "astar-lmcut": (OPTIMAL,),  # state-centric, Table 1, column FD
+    "lama-first": (Stage("lama-first", 60.0, alias="lama-first"),),
+}
+
+
+def baseline_attempts(suite: Suite, domain: str, split: str, variant: str, jobs: int = 1) -> list[Attempt]:
+    """A classical planner's attempts at a split, made where they are not kept; VAL judges every plan.
+
+    Seconds are those of the whole planner, its translation included. Raises ConfigurationError for an unknown variant.
+    """
+    if variant not in BASELINES:
+        raise ConfigurationError(f"unknown baseline '{variant}'; {expected_one_of(BASELINES, variant)}")
+    plans = expert_plans(suite, domain, split, BASELINES[variant], jobs, baseline=variant)
+    attempts = []
+    for problem in suite.problems(domain, split):
+        kept = plans[problem.sha256]
+        if kept.plan is not None and not validate(problem, kept.plan).valid:
+            raise ValidationDisagreement(f"VAL rejects the plan of Fast Downward ({variant}) for {problem.name}")
+        plan = tuple(map(str, kept.plan or ()))
+        outcome = Outcome.TIMEOUT if kept.plan is None else Outcome.SOLVED
+        attempts.append(Attempt(problem.name, problem.sha256, check(problem), outcome, plan, len(plan), kept.seconds))
+    return attempts

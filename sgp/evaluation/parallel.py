@@ -12,14 +12,13 @@ from pathlib import Path
 
 from sgp.datasets.store import cache_folder
 from sgp.errors import StoreError
-from sgp.evaluation.coverage import Attempt, attempt
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, attempt
 from sgp.files import read_json, write_json, write_text
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.workers import Folder, Jobs, workers
+from sgp.workers import Folder, Jobs, executor
 
 logger = logging.getLogger(__name__)
 
@@ -34,21 +33,21 @@ class Work:
     """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents or its
     decoding do.
 
-    `keeping` keeps the rollouts; `decoding` says how the planner plans.
+    `recorder` keeps the rollouts; `decoding` says how the planner plans.
     """
 
     planner: str
     identity: str
     problems: tuple[Problem, ...]
     limit: Limit
-    keeping: Keeping | None = None
+    recorder: RolloutRecorder | None = None
     decoding: str = DEFAULT
 
     @property
     def kept(self) -> Path:
         """Where the attempts stand until the whole evaluation is done."""
-        keeping = self.keeping
-        kept = f"{keeping.folder} {keeping.what}" if keeping else ""  # attempts without rollouts do not do
+        recorder = self.recorder
+        kept = f"{recorder.folder} {recorder.keep}" if recorder else ""  # attempts without rollouts do not do
         hashes = [problem.sha256 for problem in self.problems]
         limits = [asdict(self.limit), self.limit.horizon(0)]  # what a limit means without one on actions has changed
         key = json.dumps([self.identity, limits, hashes, kept])
@@ -73,9 +72,9 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     logger.info("%s: %d of %d parts stand since an interruption", title, len(tried), len(chunks))
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
         bar.advance(sum(map(len, tried.values())))
-        crew = workers(jobs)
+        runner = executor(jobs)
         tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in open_chunks]
-        for place, (found, rollouts) in crew.each(_try_elsewhere if crew.elsewhere else _try, tasks):
+        for place, (found, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
             chunk = open_chunks[place]
             for file, text in rollouts.items():
                 write_text(file, text)
@@ -93,18 +92,18 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
 
 def _try(folder: str, chunk: Work, load: Load) -> Tried:
     """A chunk's attempts by the planner in a folder; rollouts that are kept are written to their place."""
-    return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.keeping), {}
+    return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.recorder), {}
 
 
-def _try_elsewhere(folder: str, chunk: Work, load: Load) -> Tried:
+def _try_remotely(folder: str, chunk: Work, load: Load) -> Tried:
     """The same on a machine from which the rollouts have to be sent."""
-    if chunk.keeping is None:
+    if chunk.recorder is None:
         return _try(folder, chunk, load)
     with tempfile.TemporaryDirectory() as there:
-        keeping = replace(chunk.keeping, folder=Path(there))
-        attempts, _ = _try(folder, replace(chunk, keeping=keeping), load)
+        recorder = replace(chunk.recorder, folder=Path(there))
+        attempts, _ = _try(folder, replace(chunk, recorder=recorder), load)
         written = {file.name: file.read_text(encoding="utf-8") for file in Path(there).iterdir()}
-    return attempts, {chunk.keeping.folder / name: text for name, text in written.items()}
+    return attempts, {chunk.recorder.folder / name: text for name, text in written.items()}
 
 
 def _read(chunk: Work) -> list[Attempt] | None:

@@ -33,6 +33,7 @@ Pools = Literal["paper", "batch", "hard", "all"]
 POOLS: tuple[Pools, ...] = get_args(Pools)
 POOL = 128  # candidates, the true one among them (embedplan, section 3)
 KS = (1, 5, 10)
+_BINS = 10  # of probabilities
 TIED = 1e-6  # distances no further apart are equal: single precision leaves a tenth of it
 
 
@@ -319,7 +320,7 @@ def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], 
     rows_of = _rows(model, pool)
     found, here = list[bool](), walk.states[0]
     for action, true in zip(walk.actions, walk.states[1:], strict=False):
-        if action not in {each.actions[0] for each in walk.task.applicable(here)}:
+        if action not in walk.task.applicable(here):
             break
         (row,) = predictions(model, [Transition(walk.task, here, action, true)])
         away = distances(rows_of(pool, action) @ row)
@@ -346,3 +347,33 @@ def summary(found: Sequence[Rank], name: str = "hit", ks: Sequence[int] = KS) ->
     metrics |= {f"chance_{name}@{k}": [each.chance(k) for each in found] for k in ks}
     metrics |= {f"worst_{name}@{k}": [each.worst_hit(k) for each in found] for k in ks}
     return {metric: float(np.mean(values)) for metric, values in metrics.items()} if found else {}
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """The probability that a positive is above a negative, equal ones by half; both [n], at least one of each."""
+    above = np.asarray(positive)[:, None] - np.asarray(negative)[None]
+    return float((above > 0).mean() + (above == 0).mean() / 2)
+
+
+def abstention(found: Sequence[NDArray[np.floating[Any]]]) -> float:
+    """How well the greatest similarity tells pools that have the true state from the same ones without it, as AUROC.
+
+    At 0.5 it tells nothing, so that no threshold makes the model abstain where the truth is missing.
+    """
+    return auroc([float(each.max()) for each in found], [float(each[1:].max(initial=-1.0)) for each in found])
+
+
+def calibration_error(found: Sequence[NDArray[np.floating[Any]]], temperature: float) -> float:
+    """The expected calibration error of the candidate that is most similar, over ten bins of its probability.
+
+    Probabilities are a softmax of similarities over `temperature`, as in the loss that they were learned by; among
+    equally similar candidates it counts by which share of them is right.
+    """
+    sure, right = np.empty(len(found)), np.empty(len(found))
+    for place, each in enumerate(found):
+        weights = np.exp((each - each.max()) / temperature)
+        best = each == each.max()
+        sure[place], right[place] = weights.max() / weights.sum(), float(best[0]) / best.sum()
+    bins = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    gaps = [abs(float((sure - right)[bins == each].sum())) for each in range(_BINS)]
+    return sum(gaps) / len(found)

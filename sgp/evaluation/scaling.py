@@ -1,7 +1,8 @@
 """Scaling evaluation: coverage at every size, on as many generated problems as its interval needs.
 
-Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
-section 3, algorithm 3.
+ProblemSource: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
+section 3, algorithm 3. A sample is large enough by the sequential interval of Chow and Robbins (1965) with Student's t.
+The loop condition is printed the wrong way round there: problems are drawn while the interval is wider than epsilon.
 """
 
 from __future__ import annotations
@@ -10,21 +11,23 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from statistics import mean
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.evaluation.coverage import Attempt, kept_attempts
-from sgp.evaluation.endings import Ended
+from sgp.evaluation.attempts import Attempt, saved_attempts
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
+from sgp.evaluation.metrics import StopReason
 from sgp.evaluation.parallel import Load, Work, run_all
-from sgp.evaluation.sequential import enough, still_needed
 from sgp.files import write_json
 from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
@@ -34,6 +37,7 @@ from sgp.workers import Jobs, processes
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
 MOST_UNSOLVABLE = 200  # problems of a size, all proven unsolvable, after which the generator is at fault
+MIN_BATCH = 8  # results asked for at a time, where the interval may need one more: processes work on several
 BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the teacher's plans for the largest training problems (section 2)
 
 
@@ -75,11 +79,11 @@ class ScalingConfig:
                 raise ConfigurationError(f"{name} is {value}; expected a positive number")
 
 
-PAPERS = ScalingConfig()
+DEFAULT_CONFIG = ScalingConfig()
 
 
 @dataclass(frozen=True)
-class Measured:
+class CurvePoint:
     """One size: the bound on actions, and the attempts at its problems, as many as the interval needed.
 
     `known` has the actions of the shortest plan that others are known to have found for a problem that was not solved,
@@ -115,11 +119,11 @@ class Measured:
 class Curve:
     """Coverage over size, how the evaluation ended (with a `note` for people), and where its problems came from."""
 
-    sizes: tuple[Measured, ...]
+    sizes: tuple[CurvePoint, ...]
     threshold: float
-    ended: Ended
+    stop_reason: StopReason
     note: str
-    source: Source
+    source: ProblemSource
 
     @property
     def scale(self) -> int:
@@ -133,7 +137,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProblemSource:
     """Where problems of a size come from: a domain's generator, one random stream for each problem.
 
     `model` is the one of the domain's models that the problems are for; `seed` chooses the streams. With `tracked` they
@@ -188,7 +192,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedPlanner:
     """A planner, by its folder (`name`), what identifies it and its decoding, and how any process loads it."""
 
     name: str
@@ -202,13 +206,13 @@ class Evaluated:
 
 
 def scaling(
-    planner: Evaluated,
-    source: Source,
+    planner: EvaluatedPlanner,
+    source: ProblemSource,
     bound: int,
     config: ScalingConfig,
     jobs: Jobs = 1,
     until: float = math.inf,
-    watch: Callable[[Measured], None] = lambda measured: None,
+    watch: Callable[[CurvePoint], None] = lambda measured: None,
 ) -> Curve:
     """The curve of a planner over the sizes of a domain, from size 1 on (algorithm 3).
 
@@ -220,49 +224,49 @@ def scaling(
     if bound < 0:
         raise ConfigurationError(f"bound is {bound}; expected 0 or more actions, beside one for each object")
     kept = home() / "scaling" / _key(planner, source, bound, config)
-    sizes: list[Measured] = []
+    sizes: list[CurvePoint] = []
     fails = 0
-    ended, note = Ended.EXHAUSTED, f"{source.domain.name} has no larger problems"
+    ended, note = StopReason.EXHAUSTED, f"{source.domain.name} has no larger problems"
     for size in source.sizes.above(0):
         if config.largest is not None and size > config.largest:
             if not sizes:
                 source.domain.check_size(config.largest)  # says which sizes there are
-            ended, note = Ended.LARGEST, f"stopped after size {config.largest}, the largest to try"
+            ended, note = StopReason.LARGEST, f"stopped after size {config.largest}, the largest to try"
             break
         found = _measure(planner, source, size, bound + size, config, jobs, until, kept / f"{size}.json")
         if found is None:
-            ended, note = Ended.TIME, f"out of time at size {size}, which is not counted"
+            ended, note = StopReason.TIME, f"out of time at size {size}, which is not counted"
             break
         sizes.append(found)
         watch(found)
         fails = fails + 1 if found.coverage < config.threshold else 0
         if fails == config.fails:
-            ended, note = Ended.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
+            ended, note = StopReason.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
             break
     return Curve(tuple(sizes), config.threshold, ended, note, source)
 
 
 def _measure(
-    planner: Evaluated,
-    source: Source,
+    planner: EvaluatedPlanner,
+    source: ProblemSource,
     size: int,
     bound: int,
     config: ScalingConfig,
     jobs: Jobs,
     until: float,
     file: Path,
-) -> Measured | None:
+) -> CurvePoint | None:
     """One size, or None where time ran out."""
     title = f"{source.domain.name}, size {size}" + (f" of at most {config.largest}" if config.largest else "")
     seconds, solvable = config.reference_seconds, source.domain.solvable
     reference = Reference(config.references, seconds, processes(jobs), until, solvable, title)
-    tried = kept_attempts(file)
+    tried = saved_attempts(file)
     known = {each.sha256: each for each in tried}
     while True:
         unsolvable = proven_unsolvable([each for each in tried if not each.solved], source.again, reference)
         places = [place for place, each in enumerate(tried) if each.sha256 not in unsolvable]
         solved = [tried[place].solved for place in places]
-        count = enough(solved, config.epsilon, config.kappa)
+        count = sufficient_count(solved, config.epsilon, config.kappa)
         if count is not None:
             break
         if not solved and len(tried) >= MOST_UNSOLVABLE:
@@ -283,10 +287,54 @@ def _measure(
         write_json(file, [each.to_record() for each in tried])
     attempts = tuple(tried[place] for place in places[:count])
     shortest = shortest_known([each for each in attempts if not each.solved], source.again, size, bound, reference)
-    return None if shortest is None else Measured(size, bound, attempts, shortest, places[count - 1] + 1 - count)
+    return None if shortest is None else CurvePoint(size, bound, attempts, shortest, places[count - 1] + 1 - count)
 
 
-def _key(planner: Evaluated, source: Source, bound: int, config: ScalingConfig) -> str:
+def _key(planner: EvaluatedPlanner, source: ProblemSource, bound: int, config: ScalingConfig) -> str:
     """Names what is kept: everything that an attempt depends on, and not when to stop."""
     facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def sufficient_count(solved: Sequence[bool], epsilon: float, kappa: float) -> int | None:
+    """How many results suffice: the first n with t^2 (s^2 + 1/n) / n <= epsilon^2; None where more are needed.
+
+    s^2 is the variance of the first n results, t the quantile of Student's distribution for n - 1 degrees of freedom
+    at 1 - kappa/2 (the term 1/n keeps two equal results from being sufficient_count).
+    """
+    places = np.arange(1, len(solved) + 1)
+    rate = np.cumsum(np.asarray(solved, dtype=np.float64)) / places
+    narrow = np.flatnonzero(half_width(rate, places, kappa) <= epsilon)
+    return int(narrow[0]) + 1 if len(narrow) else None
+
+
+def half_width(rate: NDArray[np.float64], count: NDArray[np.int64], kappa: float) -> NDArray[np.float64]:
+    """Half the width of the intervals [n] of rates [n] after `count` results each; infinite after one."""
+    t = _quantiles(kappa, int(count.max(initial=0)))[count - 1]
+    return np.asarray(t * np.sqrt((rate * (1 - rate) + 1 / count) / count))
+
+
+@cache
+def _quantiles(kappa: float, most: int) -> NDArray[np.float64]:
+    """The quantiles for 1 to `most` results."""
+    degrees = np.arange(0, most)
+    return np.where(degrees > 0, student.ppf(1 - kappa / 2, np.maximum(degrees, 1)), np.inf)
+
+
+@cache
+def least_count(epsilon: float, kappa: float) -> int:
+    """How many equal results are sufficient_count: no fewer ever are."""
+    count = 1
+    while (found := sufficient_count([True] * count, epsilon, kappa)) is None:
+        count *= 2
+    return found
+
+
+def still_needed(solved: Sequence[bool], epsilon: float, kappa: float) -> int:
+    """How many more results the interval is likely to need, as far as those known tell."""
+    known = len(solved)
+    if known < 2:
+        return least_count(epsilon, kappa)
+    rate = mean(solved)
+    t = float(_quantiles(kappa, known)[-1])
+    return max(MIN_BATCH, math.ceil((t / epsilon) ** 2 * (rate * (1 - rate) + 1 / known)) - known)

@@ -1,4 +1,4 @@
-"""Scores: measured and published numbers in one shape, so that a paper's table beside ours is a join."""
+"""Scores: measured and published numbers in one table, a row for each number."""
 
 from __future__ import annotations
 
@@ -6,35 +6,45 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sgp.datasets.store import data_folder
 from sgp.errors import StoreError
 from sgp.files import write_text
-from sgp.planning.subject import Subject, read_subject
+from sgp.planning.subject import PlannerName, Subject
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
+COLUMNS = (
+    *("paper", "table", "method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by", "size"),
+    *("metric", "value", "spread", "count", "distinct", "note"),
+)
+PLANNER = ("method", "variant", "decoding", "selected_by")  # the columns that identify a planner
+_REQUIRED = ("method", "variant", "domain", "suite", "split", "metric", "value", "count")
+_INTEGERS = ("seed", "size", "count", "distinct")
+_FLOATS = ("value", "spread")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Subject):
-    """What was measured on what, when and where (`note`): what all scores of one evaluation share."""
+    """What all scores of one evaluation share: planner, problems, and a `note` of when and where it was measured."""
 
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Measurement):
-    """One number. `paper` and `table` say where a published one stands; ours leave them empty.
+    """One number, as measurements make it; `to_frame` makes a table of many.
 
-    `size` is the number of objects, None for a whole split; `seed` is None for a mean over seeds or a published
-    number; `spread` is the standard deviation over seeds where there is one, and of a published number what it prints
-    behind ±, with a note where that is another; `count` is the number of problems behind the value, 0 where it is not
-    known. `distinct` is how many of them no renaming of objects makes another one, None where that is not known: of
-    published numbers, of what is no rate of problems, and of problems that were drawn at random, where to draw one
-    again is part of the sample.
+    `paper` and `table` name the place of a published number. `size` is the number of objects, None for a whole split;
+    `seed` is None for a published number and for a mean over seeds; `spread` is the standard deviation over seeds;
+    `count` is the number of problems behind the value, 0 where unknown. `distinct` is the number of them that differ
+    by more than names of objects; None where unknown, for numbers that are no rate of problems, and for random samples.
     """
 
     paper: str = ""
@@ -46,25 +56,9 @@ class Score(Measurement):
     count: int
     distinct: int | None = None
 
-    @property
-    def trials(self) -> int:
-        """The number behind the interval: of distinct problems, where it is known.
-
-        The value counts every problem, as the suite does; solving one problem again under other names is no further
-        evidence, so it narrows no interval.
-        """
-        return self.count if self.distinct is None else self.distinct
-
-
-# As files hold them: where a number was printed first, the note of when and where it was measured last.
-COLUMNS = tuple(
-    sorted((entry.name for entry in fields(Score)), key=lambda name: (name == "note") - (name in ("paper", "table")))
-)
-_REQUIRED = ("method", "variant", "domain", "suite", "split", "metric")  # the others were added later, or can be empty
-
 
 def wilson(value: float, count: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a rate measured on `count` distinct problems; (0, 1) where none were."""
+    """The 95 % Wilson interval of a rate measured on `count` distinct problems; (0, 1) where there were none."""
     if count == 0:
         return 0.0, 1.0
     z2 = CONFIDENCE_Z**2
@@ -74,64 +68,132 @@ def wilson(value: float, count: int) -> tuple[float, float]:
     return (0.0 if value == 0 else max(0.0, centre - half)), (1.0 if value == 1 else min(1.0, centre + half))
 
 
-def score_record(score: Score) -> dict[str, Any]:
-    """The score as files hold it."""
-    return {name: getattr(score, name) for name in COLUMNS}
+def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
+    """Scores as a table with the columns `COLUMNS` and `planner`, the planner's title.
+
+    Unknown texts are empty, unknown numbers are missing values (`isna`).
+    """
+    import pandas as pd
+
+    return _typed(pd.DataFrame([asdict(score) for score in scores], columns=list(COLUMNS)))
 
 
-def to_json(scores: Iterable[Score]) -> str:
-    """The scores as a JSON list of objects."""
-    return json.dumps([score_record(score) for score in scores], indent=1, allow_nan=False) + "\n"
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns in order, with their types; raises KeyError for a missing one and ValueError for a wrong value."""
+    import pandas as pd
+
+    if missing := [name for name in _REQUIRED if name not in frame]:
+        raise KeyError(missing[0])
+    frame = frame.reindex(columns=list(COLUMNS))
+    for name in COLUMNS:
+        known = frame[name].notna() & (frame[name] != "")
+        values = [value if there else None for value, there in zip(frame[name], known, strict=True)]
+        if name in _INTEGERS:
+            frame[name] = pd.array([None if value is None else int(value) for value in values], dtype="Int64")
+        elif name in _FLOATS:
+            frame[name] = [math.nan if value is None else float(value) for value in values]
+        else:
+            frame[name] = ["" if value is None else str(value) for value in values]
+    frame["decoding"] = frame["decoding"].replace("default", "")
+    return with_planners(frame)
 
 
-def to_csv(scores: Iterable[Score]) -> str:
-    """The scores as CSV with a header line; what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for score in scores:
-        writer.writerow({name: "" if value is None else value for name, value in score_record(score).items()})
-    return text.getvalue()
+def with_planners(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column `planner`: the title of method, variant, decoding and selection."""
+    keys = list(frame[list(PLANNER)].itertuples(index=False, name=None))
+    titles = {key: PlannerName(*key).title for key in set(keys)}
+    return frame.assign(planner=[titles[key] for key in keys])
 
 
-def write_scores(path: Path | str, scores: Iterable[Score]) -> None:
-    """Writes scores by the ending of the name, `.csv` or JSON. Raises StoreError where it cannot be written."""
-    write_text(path, to_csv(scores) if str(path).endswith(".csv") else to_json(scores))
+def select(scores: pd.DataFrame, **fields: Any) -> pd.DataFrame:
+    """The rows whose columns have these values: one value, one of a list, or None for a missing value."""
+    for name, wanted in fields.items():
+        column = scores[name]
+        if wanted is None:
+            chosen = column.isna()
+        elif isinstance(wanted, Collection) and not isinstance(wanted, str):
+            chosen = column.isin(list(wanted))
+        else:
+            chosen = (column == wanted).fillna(False)
+        scores = scores[chosen.astype(bool)]
+    return scores
 
 
-def read_scores(path: Path | str) -> list[Score]:
-    """Scores from a CSV or JSON file. Raises StoreError naming the line or entry that is no score."""
+def load_scores(name: str = "measured/scores-*") -> pd.DataFrame:
+    """The scores of files under `data`, by default all measured coverage; empty where there are none.
+
+    Others: "measured/scaling", "measured/learning-curve", "published/state-centric", "published/*" (all papers).
+    Raises StoreError naming an entry that is no score.
+    """
+    import pandas as pd
+
+    paths = [path for path in sorted(data_folder().glob(f"{name}.csv")) if path.name != "notes.csv"]
+    return pd.concat([to_frame([]), *map(read_scores, paths)], ignore_index=True) if paths else to_frame([])
+
+
+def read_scores(path: Path | str) -> pd.DataFrame:
+    """Scores of a CSV or JSON file. Raises StoreError naming the entry that is no score."""
     try:
         return parse_scores(Path(path).read_bytes(), str(path))
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; make it with 'sgp evaluate ... --json {path}'") from error
     except OSError as error:
-        raise StoreError(_no_file(path, error)) from error
+        raise StoreError(_not_scores(path, error)) from error
 
 
-def parse_scores(content: bytes, name: str) -> list[Score]:
-    """Scores from the content of a file, CSV where its name ends so and else JSON.
+def parse_scores(content: bytes, name: str) -> pd.DataFrame:
+    """Scores of a file's content: CSV if the name ends in .csv, else JSON.
 
-    Raises StoreError naming the line or entry that is no score.
+    Raises StoreError naming the entry that is no score.
     """
-    scores = []
-    for number, row in enumerate(_rows(content, name), start=1):
+    import pandas as pd
+
+    records = _records(content, name)
+    if not records:
+        return to_frame([])
+    try:
+        frame = pd.DataFrame.from_records(records)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise StoreError(f"{name} holds no list of scores ({error!r}); evaluate again") from error
+    try:
+        frame = _typed(frame)
+        _check(frame)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        entry, cause = _first_wrong(frame, error)
+        raise StoreError(f"{name}, entry {entry} is no score ({cause!r}); expected {', '.join(COLUMNS)}") from error
+    return frame
+
+
+def _check(frame: pd.DataFrame) -> None:
+    """Raises ValueError for values that no measurement has."""
+    shares = frame["metric"].eq("coverage")
+    wrong = frame[~frame["value"].map(math.isfinite) | (frame["count"] < 0) | (shares & ~frame["value"].between(0, 1))]
+    for row in wrong.itertuples():
+        raise ValueError(f"{row.metric} of {row.value} on {row.count} problems is no measurement")
+    known = frame[frame["distinct"].notna()]
+    for row in known[
+        (known["distinct"] > known["count"]) | (known["distinct"] < known["count"].clip(upper=1))
+    ].itertuples():
+        raise ValueError(f"{row.distinct} of {row.count} problems cannot be distinct")
+
+
+def _first_wrong(frame: pd.DataFrame, error: Exception) -> tuple[int, Exception]:
+    """The number of the first row that cannot be read alone, and why."""
+    for place in range(len(frame)):
         try:
-            scores.append(read_score(row))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"{name}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
-            ) from error
-    return scores
+            _check(_typed(frame.iloc[place : place + 1]))
+        except (KeyError, ValueError, TypeError, AttributeError) as cause:
+            return place + 1, cause
+    return 1, error
 
 
-def _rows(content: bytes, name: str) -> list[Any]:
+def _records(content: bytes, name: str) -> list[Any]:
     try:
         text = content.decode("utf-8")
         if name.endswith(".csv"):
             return list(csv.DictReader(io.StringIO(text)))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise StoreError(_no_file(name, error)) from error
+        raise StoreError(_not_scores(name, error)) from error
     try:
         rows = json.loads(text)
     except ValueError as error:
@@ -141,37 +203,22 @@ def _rows(content: bytes, name: str) -> list[Any]:
     return rows
 
 
-def _no_file(name: Path | str, error: Exception) -> str:
+def _not_scores(name: Path | str, error: Exception) -> str:
     return f"{name} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
 
 
-def read_score(row: Mapping[str, Any]) -> Score:
-    """The score in a record of whatever age.
+def to_json(scores: pd.DataFrame) -> str:
+    """The scores as a JSON list of objects."""
+    known = scores[list(COLUMNS)].astype(object)
+    return json.dumps(known.where(known.notna(), None).to_dict("records"), indent=1, allow_nan=False) + "\n"
 
-    Raises KeyError, TypeError, ValueError or AttributeError for anything else.
-    """
 
-    def number(name: str, kind: type) -> Any:
-        value = row.get(name)
-        return None if value in (None, "") else kind(value)
+def to_csv(scores: pd.DataFrame) -> str:
+    """The scores as CSV with a header line; unknown values are empty."""
+    text: str = scores[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
+    return text
 
-    value, count, distinct = float(row["value"]), int(row["count"]), number("distinct", int)
-    if not math.isfinite(value) or count < 0 or (row["metric"] == "coverage" and not 0 <= value <= 1):
-        raise ValueError(f"{row['metric']} of {value} on {count} problems is no measurement")
-    if distinct is not None and not min(count, 1) <= distinct <= count:
-        raise ValueError(f"{distinct} of {count} problems cannot be distinct")
-    missing = [name for name in _REQUIRED if name not in row]
-    if missing:
-        raise KeyError(missing[0])
-    return Score(
-        **read_subject(row).record(),
-        metric=str(row["metric"]),
-        value=value,
-        count=count,
-        distinct=distinct,
-        size=number("size", int),
-        spread=number("spread", float),
-        paper=str(row.get("paper") or ""),
-        table=str(row.get("table") or ""),
-        note=str(row.get("note") or ""),
-    )
+
+def write_scores(path: Path | str, scores: pd.DataFrame) -> None:
+    """Writes scores as CSV if the name ends in .csv, else as JSON. Raises StoreError where it cannot be written."""
+    write_text(path, to_csv(scores) if str(path).endswith(".csv") else to_json(scores))

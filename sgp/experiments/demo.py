@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
@@ -21,9 +22,9 @@ from sgp.methods import get_method
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
-from sgp.reports.tables import coverage_sheet
+from sgp.reports.tables import coverage_table
 from sgp.viewer.library import own_rollouts_folder
-from sgp.workers import workers
+from sgp.workers import executor
 
 SUITE = "state-centric"
 LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
@@ -36,10 +37,10 @@ def _trained(method: str, variant: str, domain: str) -> Path:
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
-    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
+    """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's.
 
-    A method whose libraries are not installed is left out, and that is said. Where the dashboard is installed,
-    some rollouts of the learned ones, solved and not, are left with their maps for it.
+    Methods whose libraries are not installed are left out with a message. If the dashboard is installed, some rollouts
+    of the learned methods, solved and not, are recorded with their maps.
     """
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
@@ -48,7 +49,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    found_runs = dict(track(workers(jobs).each(_trained, work), "train", len(work)))
+    found_runs = dict(track(executor(jobs).map(_trained, work), "train", len(work)))
     runs = [found_runs[place] for place in range(len(work))]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
@@ -56,9 +57,10 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
-    console.print(coverage_sheet(found.scores, beside_ours(), f"Coverage on suite {SUITE}").terminal())
+    both = pd.concat([found.scores, beside_ours()])
+    console.print(coverage_table(both, f"Coverage on suite {SUITE}").terminal())
     console.print(
-        f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
+        f"VAL accepted all {solved} plans found. EvaluatedPlanner in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
     )
     if has_dashboard():
@@ -67,13 +69,13 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
 
 
 def _record(runs: Sequence[Path], found: Evaluation, jobs: int, console: Console) -> None:
-    """Records rollouts of the learned runs, with maps, for the dashboard."""
+    """Record rollouts of the learned runs, with maps, for the dashboard."""
     started = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
     with progress("record and map", len(learned)) as bar:
         recorded = 0
-        for _, files in workers(jobs).each(record_attempted, tasks):
+        for _, files in executor(jobs).map(record_attempted, tasks):
             recorded += len(files)
             bar.advance()
     console.print(

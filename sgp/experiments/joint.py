@@ -1,4 +1,4 @@
-"""Joint training and selection: one training, and of all its planners the best by each validation method.
+"""Joint training and selection: one training, and of its checkpoints the best by each validation method.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
 section 4: what then differs between the planners is the validation alone.
@@ -35,15 +35,15 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import StoreError
 from sgp.evaluation.dynamic_validation import (
-    LARGER,
-    PAPERS,
+    LARGER_SIZES,
+    PAPER_CONFIG,
     VALIDATION_SEED,
     DynamicConfig,
     coverage_of_given,
     dynamic_coverage,
 )
 from sgp.evaluation.parallel import run_all
-from sgp.evaluation.scaling import Evaluated, Source
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.experiments.scaling_runs import generator_for, plan_bound
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
@@ -51,23 +51,23 @@ from sgp.methods.configuration import configure, configure_decoding, decoded_ide
 from sgp.methods.contract import PlanningMethod, Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
-from sgp.planning.experts import SOON, STAGES
+from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem
-from sgp.planning.subject import selected_variant
+from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.workers import Jobs, processes
 
 logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
-ABOUT = 1.02  # plans of one length: so much longer than the shortest
+LENGTH_TOLERANCE = 1.02  # plans count as equally long up to this factor
 _DONE = "snapshots.json"
 
 
 @dataclass(frozen=True)
 class Validated:
-    """A snapshot and what each validation says of it: loss and coverage on the fixed set, dynamic coverage by size."""
+    """A checkpoint and its validation: loss and coverage on the fixed set, dynamic coverage by size."""
 
     name: str
     loss: float
@@ -86,13 +86,13 @@ class Validated:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
-        """The snapshot in a record. Raises KeyError, TypeError or ValueError for anything else."""
+        """The snapshot in a record."""
         return cls(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
 
 
 @dataclass(frozen=True)
 class JointTraining:
-    """The run selected by each validation method, all snapshots, and the place (from 0) of each one selected."""
+    """The run selected by each validation method, all checkpoints, and the place (from 0) of each selected one."""
 
     runs: Mapping[By, Run]
     snapshots: Sequence[Validated]
@@ -112,40 +112,38 @@ def train_jointly(
     again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
-    """Trains once, validates every snapshot in three ways, and keeps the first that is best by each as a run.
+    """Train once, validate every checkpoint in three ways, and save the first that is best by each as a run.
 
-    Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
-    `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
-    largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
-    expert plans that are missing are made by `SOON`; what has none then is left out of later trainings, too, until
-    `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given: the domain's bound, or three
-    times the mean length of the expert plans for the largest training problems.
+    The variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
+    `+by=dynamic` (on generated problems larger than all training problems, or on the largest of the suite if none can
+    be generated). Without a `config`, suite `scaling` uses its paper's rules and others `LARGER_SIZES`. Missing expert
+    plans are made by `QUICK`; a problem without a plan is left out of later trainings, too, until
+    `sgp experts --retry`. Without a limit on seconds, plans have at most L actions: the domain's bound, or three times
+    the mean length of the expert plans for the largest training problems.
 
-    `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
-    training is done here, validation by `jobs` processes or workers.
-    Raises InputError for a method without snapshots; ConfigurationError, SuiteError, PddlError, PlanError, ToolError
-    and StoreError as `train` does, and ValidationDisagreement where VAL refuses a plan that our simulator accepts.
+    `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
+    Validation uses `jobs` processes or workers.
     """
     learner, passing = get_method(method), selectable(method)
-    rules = config or (PAPERS if suite == SCALING_SUITE else LARGER)
+    rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)
     name, settings = configure(learner, variant, overrides)
     planning = planning_method(method)
     configure_decoding(planning, settings.decoding)  # raises before anything is trained
     chosen = choose_device(device)
-    data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else SOON, processes(jobs))
+    data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else QUICK, processes(jobs))
     source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
     versions = library_versions(recorded_libraries(learner))
-    kept = PORTFOLIO in planning.decodings  # whether the second best is kept beside the best
+    with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
     facts = [
         learner.key,
-        kept,
+        with_second,
         asdict(settings),
         [asdict(each) for each in planning.decodings.values()],
         passing.sweep,
-        ABOUT,
+        LENGTH_TOLERANCE,
         seed,
         data.sha256,
         trial.bound,
@@ -153,7 +151,9 @@ def train_jointly(
         versions,
     ]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
+    keys = {
+        by: RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed) for by in VALIDATIONS
+    }
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)
@@ -169,25 +169,27 @@ def train_jointly(
                 snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)) if same is None else replace(same, name=snapshot.name))
         write_json(folder / _DONE, [asdict(each) for each in done])
-        for each in set(range(len(done))).difference((*_selected(done).values(), _second(done) if kept else None)):
+        for each in set(range(len(done))).difference(
+            (*_selected(done).values(), _second(done) if with_second else None)
+        ):
             shutil.rmtree(folder / str(each), ignore_errors=True)
         watch(done[-1])
-    best, second = _selected(done), _second(done) if kept else None
+    best, second = _selected(done), _second(done) if with_second else None
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside = None
         if by == "dynamic" and second is not None:
             selection["second"], beside = done[second].name, open_run(folder / str(second))
-        _keep(open_run(folder / str(best[by])), key, selection, beside)
+        _save(open_run(folder / str(best[by])), key, selection, beside)
     return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What all snapshots are tried on."""
+    """What all checkpoints are validated on."""
 
     data: Demonstrations
-    source: Source | None
+    source: ProblemSource | None
     bound: int
     rules: DynamicConfig
     method: PlanningMethod
@@ -207,7 +209,7 @@ class _Trial:
         return max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
 
     def warn(self) -> None:
-        """Says where the validation knows no larger problems."""
+        """Warn if the validation has no larger problems."""
         if self.given:
             logger.warning(
                 "no problems of %s with more than %d objects can be generated: the validation falls back on the %d "
@@ -220,7 +222,7 @@ class _Trial:
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
-        planner = Evaluated(str(run.folder), identity, load_planner)
+        planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
         (attempts,) = run_all(
             [planner.work(fixed, self.rules.limit(self.bound))],
@@ -238,12 +240,12 @@ class _Trial:
 
 
 def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
-    """The place of the first snapshot that is best by each validation method."""
+    """The place of the first checkpoint that is best by each validation method."""
     return {by: _first_best(snapshots, range(len(snapshots)), by) for by in VALIDATIONS}
 
 
 def _second(snapshots: Sequence[Validated]) -> int | None:
-    """The place of the first of those that are second best by dynamic validation; None where all do alike."""
+    """The place of the first of those that are second best by dynamic validation; None if all are equivalent."""
     best = snapshots[_selected(snapshots)["dynamic"]]
     others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
     return _first_best(snapshots, others, "dynamic") if others else None
@@ -255,12 +257,12 @@ def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -
     best = [place for place in places if snapshots[place].score(by) == highest]
     if by != "dynamic":
         return best[0]
-    most = ABOUT * min(snapshots[place].actions for place in best)
+    most = LENGTH_TOLERANCE * min(snapshots[place].actions for place in best)
     return next(place for place in best if snapshots[place].actions <= most)
 
 
-def _keep(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
-    """Copies a snapshot's run to its place in the store, and into its folder the second best."""
+def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
+    """Copy a checkpoint's run to its place in the store, and the second best into its folder."""
     record = run.record
     with new_run(key, run.origin) as draft:
         for name in record["files"]:
@@ -291,12 +293,12 @@ def _read(file: Path) -> list[Validated]:
         return [Validated.from_record(record) for record in read_json(file)]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{file} holds no validated snapshots ({error!r}); remove its folder and train again"
+            f"{file} holds no validated checkpoints ({error!r}); remove its folder and train again"
         ) from error
 
 
-def joint_sheet(found: JointTraining, title: str) -> Sheet:
-    """The snapshots, one a row, with what selected them."""
+def joint_table(found: JointTraining, title: str) -> Table:
+    """The checkpoints, one a row, with the validations that selected them."""
     chosen: dict[int, list[str]] = {}
     for by, place in found.selected.items():
         chosen.setdefault(place, []).append(by)
@@ -312,4 +314,4 @@ def joint_sheet(found: JointTraining, title: str) -> Sheet:
         for place, each in enumerate(found.snapshots)
     ]
     headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
-    return Sheet.of(title, headings, rows)
+    return Table.of(title, headings, rows)

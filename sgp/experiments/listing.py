@@ -9,11 +9,11 @@ from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
-from sgp.domains import domain_plugins, house_domains
+from sgp.domains import builtin_domains, domain_plugins
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
-from sgp.methods.fitting import shipped_folders
+from sgp.methods.run_lookup import shipped_folders
 from sgp.reports.papers import listed
 
 
@@ -28,14 +28,14 @@ def suites() -> Table:
             continue
         for domain in suite.domains.values():
             counts = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
-            table.add_row(name, domain.name, domain.house, counts)
+            table.add_row(name, domain.name, domain.built_in, counts)
     return table
 
 
 def domains() -> Table:
-    """Domains of the house with their generators' arguments, and the names of those of other packages."""
+    """Built-in domains with their generators' arguments, and the names of those of other packages."""
     table = Table("domain", "also called", "models", "generator's arguments", title="domains")
-    for domain in house_domains():
+    for domain in builtin_domains():
         words = (domain.aliases, domain.models, domain.sizes.bounds)
         table.add_row(domain.name, *map(", ".join, words))
     for plugin in domain_plugins().values():

@@ -8,16 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sgp.analysis.expectations import expectation_records
-from sgp.analysis.explanations import explanation_records
+from sgp.analysis.explanations import expectation_records, explanation_records
 from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.api import map_run, train
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
-from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.keeping import Keeping
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, subject_of
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
 from sgp.planning.pddl import Action, Problem
@@ -73,7 +70,7 @@ class _Tried:
     run: Run
     planner: Planner
     rollouts: dict[str, Rollout] = field(default_factory=dict)  # by the problem's hash
-    kept: set[str] = field(default_factory=set)
+    chosen: set[str] = field(default_factory=set)
 
     def on(self, problems: Iterable[Problem]) -> list[Rollout]:
         """Rollouts of problems, those that were not tried before made now, without notes."""
@@ -83,33 +80,33 @@ class _Tried:
             self.rollouts[problem.sha256] = rollout.without_notes()
         return [self.rollouts[each.sha256] for each in wanted]
 
-    def keep(self, rollout: Rollout) -> None:
+    def choose(self, rollout: Rollout) -> None:
         """Has a rollout recorded, once VAL accepts its plan."""
         confirm(rollout)
-        self.kept.add(rollout.task.problem.sha256)
+        self.chosen.add(rollout.task.problem.sha256)
 
-    def keep_smallest_unsolved(self, problems: Sequence[Problem]) -> None:
+    def choose_smallest_unsolved(self, problems: Sequence[Problem]) -> None:
         """Has the first unsolved rollout recorded, where none is yet; gives up what was tried on the way."""
         for some in _batches(problems):
-            if any(not self.rollouts[each].solved for each in self.kept):
+            if any(not self.rollouts[each].solved for each in self.chosen):
                 return
             unsolved = [each for each in self.on(some) if not each.solved]
             for rollout in unsolved[:1]:
-                self.keep(rollout)
+                self.choose(rollout)
             self.forget()
 
-    def keep_largest_solved(self, problems: Sequence[Problem], most: int) -> None:
+    def choose_largest_solved(self, problems: Sequence[Problem], most: int) -> None:
         """Has the last solved rollout recorded whose record has at most so many bytes."""
         best: Rollout | None = None
         for some in _batches(problems):
             best = next((each for each in reversed(self.on(some)) if each.solved and _size(each) <= most), best)
             self.forget(best)
         if best is not None:
-            self.keep(best)
+            self.choose(best)
 
     def forget(self, but: Rollout | None = None) -> None:
         """Gives up rollouts that are not to be recorded: a task never frees its states."""
-        spared = {*self.kept, *([] if but is None else [but.task.problem.sha256])}
+        spared = {*self.chosen, *([] if but is None else [but.task.problem.sha256])}
         self.rollouts = {sha256: each for sha256, each in self.rollouts.items() if sha256 in spared}
 
 
@@ -125,12 +122,12 @@ def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: 
         tried = [_Tried(run, load_planner(str(run.folder))) for run in _trained(what, domain, suite, jobs)]
         for problem in _shared(tried, problems[: what.among], what.shared):
             for each in tried:
-                each.keep(*each.on([problem]))
+                each.choose(*each.on([problem]))
         for place, each in enumerate(track(tried, f"record {domain}")):
             each.forget()
-            each.keep_smallest_unsolved(problems)
+            each.choose_smallest_unsolved(problems)
             if place < len(what.foremost):
-                each.keep_largest_solved(problems, what.largest)
+                each.choose_largest_solved(problems, what.largest)
             key = each.run.key
             stem = f"{domain}-{key.method}-{key.variant}"
             files = {
@@ -148,15 +145,18 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     """Records two of the problems of the split that a run has tried: the solved one of median size, the smallest
     unsolved one.
 
-    An evaluation keeps no steps, so they are planned again. What is newer than the run stays as it is. The maps are by
-    PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Gives the
+    An evaluation stores no steps, so these problems are planned again, except recordings newer than the run. The maps
+    are by PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Returns the
     files of the rollouts.
     """
     source, domain = load_suite(suite), run.key.domain
     by_size = sorted(attempts, key=lambda each: (each.size, each.problem))
     solved = [each for each in by_size if each.solved]
     chosen = [*solved[len(solved) // 2 :][:1], *[each for each in by_size if not each.solved][:1]]
-    keeping, problems = Keeping(Path(folder), subject_of(run, suite, split=SPLIT)), source.problems(domain, SPLIT)
+    keeping, problems = (
+        RolloutRecorder(Path(folder), subject_of(run, suite, split=SPLIT)),
+        source.problems(domain, SPLIT),
+    )
     files = {keeping.path(each.problem): each.problem for each in chosen}
     trained = (run.folder / "run.json").stat().st_mtime
     if not all(map_file(file).is_file() and map_file(file).stat().st_mtime > trained for file in files):
@@ -174,7 +174,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
 
     Unless `thorough`, without UMAP, and what is left of a rollout only where its whole state space is small.
     """
-    experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
+    experts, policy = saved_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)

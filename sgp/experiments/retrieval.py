@@ -1,4 +1,4 @@
-"""Retrieval of next states by the protocols of transition learning: every model, lesson and kind of pools.
+"""Retrieval of next states by the protocols of transition learning: every model, split and kind of pools.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix A.
 """
@@ -12,19 +12,22 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from statistics import fmean
 
-from sgp.api import configured, measured_here, train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances, lessons
+import pandas as pd
+
+from sgp.api import configured, measured_here, train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances, protocol_splits
 from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
 from sgp.errors import ConfigurationError, InputError, TextTooLong
-from sgp.evaluation.confidence import abstention, calibration_error
 from sgp.evaluation.retrieval import (
     KS,
     POOL,
     Pools,
     Query,
+    abstention,
     action_ranks,
+    calibration_error,
     evenly,
     followed,
     plan_hits,
@@ -34,18 +37,18 @@ from sgp.evaluation.retrieval import (
     similarities,
     summary,
 )
-from sgp.evaluation.scores import Measurement, Score, read_scores, write_scores
+from sgp.evaluation.scores import Measurement, Score, read_scores, to_frame, write_scores
 from sgp.methods import get_method
 from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.texts import keep_texts
-from sgp.planning.subject import transferred_variant
+from sgp.planning.subject import Variant
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
 from sgp.training.latent_transitions import ContrastTraining
-from sgp.workers import Jobs, workers
+from sgp.workers import Jobs, executor
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +65,7 @@ LEARNERS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class RetrievalConfig:
     """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain.
 
     Raises ConfigurationError for numbers that cannot be.
@@ -93,12 +96,8 @@ class Learner:
 
 
 def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
-    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has.
-
-    Raises InputError for a method that makes planners, ConfigurationError for an unknown variant and for a setting that
-    none has.
-    """
-    asked, fitting, found = dict(settings or {}), set[str](), dict[Learner, None]()
+    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has."""
+    overrides, used, learners = dict(settings or {}), set[str](), dict[Learner, None]()
     for name in names:
         key, _, chosen = name.partition(":")
         method = get_method(key)
@@ -106,15 +105,15 @@ def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None)
             raise InputError(f"method {key} makes planners; expected one that predicts states, such as embedplan")
         for variant in [chosen] if chosen else method.variants:
             config = configured(key, variant, None)[2]  # what it raises
-            given = {path: value for path, value in asked.items() if has_setting(config, path)}
+            given = {path: value for path, value in overrides.items() if has_setting(config, path)}
             configured(key, variant, given)
-            fitting |= given.keys()
-            found[Learner(method.key, variant, tuple(given.items()))] = None
-    for path in asked.keys() - fitting:
+            used |= given.keys()
+            learners[Learner(method.key, variant, tuple(given.items()))] = None
+    for path in overrides.keys() - used:
         raise ConfigurationError(
             f"no learner has the setting '{path}'; expected a field of their configurations, such as text.sentences"
         )
-    return tuple(found)
+    return tuple(learners)
 
 
 def retrieve(
@@ -123,99 +122,99 @@ def retrieve(
     learners: Sequence[Learner],
     domains: Sequence[str] = (),
     seeds: Sequence[int] = SEEDS,
-    asked: Asked | None = None,
+    config: RetrievalConfig | None = None,
     most: int | None = None,
     device: str = "auto",
     jobs: Jobs = 1,
     shots: Sequence[int] = (0,),
-) -> list[Score]:
-    """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
+) -> pd.DataFrame:
+    """The scores of every learner by every protocol, domain and seed; results are cached.
 
-    `most` bounds the transitions of a domain that are learned from; `shots` are numbers of transitions of each schema
-    of the domain left out that are learned from beside. What a model cannot represent is told and has no scores.
-    Raises InputError for an unknown protocol and for shots in another one than leave-one-out, SuiteError for a domain
-    that is not there and for instances of which there are too few, StoreError for damaged files, and what training
-    raises.
+    Args:
+        most: maximum training transitions of a domain.
+        shots: numbers of training transitions of each schema of the domain that is left out.
+
+    A model that cannot represent a domain is reported and has no scores there.
     """
     works = [
-        (lesson, learner, asked or Asked(), device)
+        (split, learner, config or RetrievalConfig(), device)
         for protocol in protocols
         for seed in seeds
         for few in shots
-        for lesson in lessons(suite, protocol, domains, seed, most, few)
+        for split in protocol_splits(suite, protocol, domains, seed, most, few)
         for learner in learners
     ]
-    found: dict[int, list[Score]] = {}
+    found: dict[int, pd.DataFrame] = {}
     with progress(f"retrieval on {suite}", len(works)) as bar:
-        for place, scores in workers(jobs).each(measure, works):
+        for place, scores in executor(jobs).map(measure, works):
             found[place] = scores
             bar.advance()
-    return [score for place in sorted(found) for score in found[place]]
+    return pd.concat([to_frame([]), *(found[place] for place in sorted(found))], ignore_index=True)
 
 
-def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list[Score]:
-    """Trains one model, or takes the one that was trained, and measures it in all domains of its lesson."""
+def measure(split: ProtocolSplit, learner: Learner, config: RetrievalConfig, device: str) -> pd.DataFrame:
+    """Train one model, or load it, and measure it in all test domains of its split."""
     try:
-        run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+        run = train_split(learner.method, split, learner.variant, dict(learner.settings), device)
     except TextTooLong as error:  # of one model; others go on, in this domain, too
-        logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, lesson.domain, error)
-        return []
-    identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
+        logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, split.domain, error)
+        return to_frame([])
+    identity = sha256(f"{run.sha256} {split.sha256} {split.test_domains} {asdict(config)}".encode()).hexdigest()
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
         model, note = load_model(run.folder), measured_here(run, 1)
         temperature = float(run.training.get("training", {}).get("temperature", ContrastTraining.temperature))
         found, whole = list[Score](), True
-        for name in lesson.measured:
+        for name in split.test_domains:
             try:
-                tasks = [each.task for each in domain_instances(lesson.suite, name)]
+                tasks = [each.task for each in domain_instances(split.suite, name)]
                 reason = next(filter(None, map(model.refuses, tasks)), None)
                 if reason is None:
-                    found += list(_of_domain(model, lesson, learner, asked, name, note, temperature))  # all or nothing
+                    found += list(_of_domain(model, split, learner, config, name, note, temperature))  # all or nothing
             except TextTooLong as error:
                 reason = str(error)
             if reason is not None:
                 logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, name, reason)
                 whole = False
         keep_texts()
-        if not whole:  # nothing is kept, so that what is missing is told each time
-            return found
-        write_scores(file, found)
+        if not whole:  # nothing is cached, so that what is missing is reported each time
+            return to_frame(found)
+        write_scores(file, to_frame(found))
     return read_scores(file)
 
 
 def _of_domain(
     model: TransitionModel,
-    lesson: Lesson,
+    split: ProtocolSplit,
     learner: Learner,
-    asked: Asked,
+    config: RetrievalConfig,
     domain: str,
     note: str,
     temperature: float,
 ) -> Iterator[Score]:
     """What is measured in a domain; probabilities are by the model's temperature, or the paper's."""
-    part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
-    transitions = evenly(part.transitions, asked.transitions, lesson.seed)
-    if domain in lesson.of:
-        _tell_unseen(lesson, domain, frozenset(each.action.name for each in transitions))
+    part, of = split.held_out(domain), domain_instances(split.suite, domain)
+    transitions = evenly(part.transitions, config.transitions, split.seed)
+    if domain in split.train_domains:
+        _warn_of_unseen(split, domain, frozenset(each.action.name for each in transitions))
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
-    source = "" if domain in lesson.of or len(lesson.of) > 1 else lesson.domain
+    source = "" if domain in split.train_domains or len(split.train_domains) > 1 else split.domain
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
-        variant=transferred_variant(name, lesson.most, source, lesson.shots),
+        variant=str(Variant(name, max_transitions=split.max_transitions, shots=split.shots, source=source)),
         domain=domain,
-        suite=lesson.suite,
-        split=lesson.protocol,
-        seed=lesson.seed,
-        note=f"{note}, at most {asked.transitions} transitions and {asked.plans} plans a domain",
+        suite=split.suite,
+        split=split.protocol,
+        seed=split.seed,
+        note=f"{note}, at most {config.transitions} transitions and {config.plans} plans a domain",
     )
-    walks = evenly(part.walks, asked.plans, lesson.seed)
-    actions = action_ranks(model, transitions, lesson.seed)
+    walks = evenly(part.walks, config.plans, split.seed)
+    actions = action_ranks(model, transitions, split.seed)
     yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
-    for kind in asked.pools:
-        across = lesson.protocol == "interpolation"
-        pooled = _pools(kind)(kind, tuple(transitions), of, across, lesson.seed, asked.size, part.transitions)
+    for kind in config.pools:
+        across = split.protocol == "interpolation"
+        pooled = _pools(kind)(kind, tuple(transitions), of, across, split.seed, config.size, part.transitions)
         near = similarities(model, pooled)
         found = [rank(each) for each in near]
         metrics = {**summary(found), "pool": fmean(each.size for each in found)}
@@ -224,51 +223,51 @@ def _of_domain(
         metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:
-            metrics = _of_plans(model, walks, of, lesson, asked, kind)
-            metrics |= _followed(model, walks, of, lesson.seed) if kind == "paper" else {}
+            metrics = _of_plans(model, walks, of, split, config, kind)
+            metrics |= _followed(model, walks, of, split.seed) if kind == "paper" else {}
             yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
 
 
 @cache  # every model learns from the same transitions
-def _tell_unseen(lesson: Lesson, domain: str, measured: frozenset[str]) -> None:
+def _warn_of_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) -> None:
     """Tells schemas that nobody can have learned. Where a domain is left out or not learned from, these are all."""
-    tasks = {each.task for each in domain_instances(lesson.suite, domain)}
-    learned = {each.action.name for each in lesson.replayed().train if each.task in tasks}
+    tasks = {each.task for each in domain_instances(split.suite, domain)}
+    learned = {each.action.name for each in split.replayed().train if each.task in tasks}
     unseen = sorted(measured - learned)
     if unseen:
         logger.warning(
             "no transition that is learned from in %s, protocol %s, seed %d, is by %s, and some that are measured are: "
             "models guess what it does; learn from more (--most), or give more instances",
             domain,
-            lesson.protocol,
-            lesson.seed,
+            split.protocol,
+            split.seed,
             ", ".join(unseen),
         )
 
 
 def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:
-    """What makes pools: those of all states are made at once and would fill the memory if kept."""
-    return queries if kind == "all" else _kept_queries
+    """What makes pools: those of all states are made at once and would fill the memory if cached."""
+    return queries if kind == "all" else _cached_queries
 
 
 # All models are measured in the same pools, which take longer to make than most models to rank: those of two kinds, of
 # transitions and of plans, in nine domains.
-_kept_queries = lru_cache(maxsize=36)(queries)
+_cached_queries = lru_cache(maxsize=36)(queries)
 
 
 def _of_plans(
     model: TransitionModel,
     walks: Sequence[Trajectory],
     of: tuple[Instance, ...],
-    lesson: Lesson,
-    asked: Asked,
+    split: ProtocolSplit,
+    config: RetrievalConfig,
     kind: Pools,
 ) -> dict[str, float]:
     """The metrics of whole plans, the true state given before each step."""
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
     stream = tuple(dict.fromkeys(flat))  # plans may share steps
-    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, lesson.seed, asked.size)), strict=True))
+    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, split.seed, config.size)), strict=True))
     plans = [[found[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):

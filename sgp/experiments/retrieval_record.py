@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.analysis.maps import FEWEST, project_linearly, project_neighbours
-from sgp.api import configured, measured_here, train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances, lessons
+from sgp.api import configured, measured_here, train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances, protocol_splits
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Transition
 from sgp.datasets.walks import Instance
 from sgp.errors import InputError, TextTooLong
 from sgp.evaluation.retrieval import Candidate, Pools, Query, evenly, predictions, queries, rank, similarities
-from sgp.experiments.retrieval import Asked, Learner
+from sgp.experiments.retrieval import Learner, RetrievalConfig
 from sgp.files import write_text
 from sgp.methods.loading import load_model
 from sgp.planning.task import Task
@@ -43,51 +43,47 @@ def record_retrievals(
     learners: Sequence[Learner],
     domains: Sequence[str] = (),
     seed: int = 42,
-    asked: Asked | None = None,
+    config: RetrievalConfig | None = None,
     most: int | None = None,
     device: str = "auto",
     shots: Sequence[int] = (0,),
 ) -> list[Path]:
-    """Writes a file of steps for each lesson and domain of the protocols, by runs that are trained where missing.
+    """Writes a file of steps for each split and domain of the protocols, by runs that are trained where missing.
 
-    What a model cannot represent is told, and the model left out. Raises InputError for an unknown protocol and where
-    no pools but `all` are asked for, SuiteError for a domain that is not there and for too few instances,
-    ConfigurationError where a training fails, MissingLibrary for a library that is not installed, UnsupportedPddl for
-    PDDL that cannot be used, ToolError where Fast Downward fails, StoreError for damaged files and for one that cannot
-    be written.
+    A model that cannot represent a domain is reported and left out.
     """
-    asked = asked or Asked()
-    if set(asked.pools) <= {"all"}:
-        raise InputError(f"pools are {', '.join(asked.pools)}; expected paper, batch or hard, to record some of")
+    config = config or RetrievalConfig()
+    if set(config.pools) <= {"all"}:
+        raise InputError(f"pools are {', '.join(config.pools)}; expected paper, batch or hard, to record some of")
     works = [
-        (lesson, name)
+        (split, name)
         for protocol in protocols
         for few in shots
-        for lesson in lessons(suite, protocol, domains, seed, most, few)
-        for name in lesson.measured
+        for split in protocol_splits(suite, protocol, domains, seed, most, few)
+        for name in split.test_domains
     ]
     found = []
-    for lesson, name in track(works, f"record retrieval on {suite}", len(works)):
-        recorded = _recorded(lesson, name, learners, asked, device)
+    for split, name in track(works, f"record retrieval on {suite}", len(works)):
+        recorded = _recorded(split, name, learners, config, device)
         if recorded is not None:
-            file = folder / f"{_stem(lesson, name)}.json"
+            file = folder / f"{_stem(split, name)}.json"
             write_text(file, json.dumps(recorded) + "\n")
             found.append(file)
     return found
 
 
-def _stem(lesson: Lesson, domain: str) -> str:
+def _stem(split: ProtocolSplit, domain: str) -> str:
     """A file's name: what differs from one recording to the next."""
-    parts = [lesson.suite, domain, lesson.protocol, str(lesson.seed)]
-    parts += [f"most{lesson.most}"] if lesson.most else []
-    parts += [f"shots{lesson.shots}"] if lesson.shots else []
-    if domain not in lesson.of:
-        parts.append(f"from-{'several' if len(lesson.of) > 1 else lesson.domain}")
+    parts = [split.suite, domain, split.protocol, str(split.seed)]
+    parts += [f"most{split.max_transitions}"] if split.max_transitions else []
+    parts += [f"shots{split.shots}"] if split.shots else []
+    if domain not in split.train_domains:
+        parts.append(f"from-{'several' if len(split.train_domains) > 1 else split.domain}")
     return "-".join(parts)
 
 
 def _models(
-    lesson: Lesson,
+    split: ProtocolSplit,
     learners: Sequence[Learner],
     pools: Mapping[Pools, Sequence[Query]],
     of: Sequence[Instance],
@@ -96,7 +92,7 @@ def _models(
     """The models that can read these instances, each with its run and the similarities in all pools."""
     for learner in learners:
         try:
-            run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+            run = train_split(learner.method, split, learner.variant, dict(learner.settings), device)
             model = load_model(run.folder)
             reason = next(filter(None, (model.refuses(each.task) for each in of)), None)
             if reason is None:
@@ -108,17 +104,17 @@ def _models(
 
 
 def _recorded(
-    lesson: Lesson, domain: str, learners: Sequence[Learner], asked: Asked, device: str
+    split: ProtocolSplit, domain: str, learners: Sequence[Learner], config: RetrievalConfig, device: str
 ) -> dict[str, Any] | None:
     """What a file holds; None where no model can read these instances."""
-    part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
-    looked_at = evenly(part.transitions, _LOOKED_AT, lesson.seed)
-    across = lesson.protocol == "interpolation"
-    kinds = [kind for kind in asked.pools if kind != "all"]
+    part, of = split.held_out(domain), domain_instances(split.suite, domain)
+    looked_at = evenly(part.transitions, _LOOKED_AT, split.seed)
+    across = split.protocol == "interpolation"
+    kinds = [kind for kind in config.pools if kind != "all"]
     pools: dict[Pools, list[Query]] = {
-        kind: queries(kind, looked_at, of, across, lesson.seed, asked.size, part.transitions) for kind in kinds
+        kind: queries(kind, looked_at, of, across, split.seed, config.size, part.transitions) for kind in kinds
     }
-    models = list(_models(lesson, learners, pools, of, device))
+    models = list(_models(split, learners, pools, of, device))
     if not models:
         return None
     (_, first, _, near), *_ = models
@@ -166,16 +162,16 @@ def _recorded(
     shown = sum(missed[place] for place in places)
     return {
         "format": FORMAT,
-        "suite": lesson.suite,
-        "protocol": lesson.protocol,
-        "seed": lesson.seed,
+        "suite": split.suite,
+        "protocol": split.protocol,
+        "seed": split.seed,
         "domain": domain,
-        "learned_from": lesson.domain,
-        "most": lesson.most,
-        "shots": lesson.shots,
+        "learned_from": split.domain,
+        "most": split.max_transitions,
+        "shots": split.shots,
         "about": f"Of {len(looked_at)} steps that were looked at, the first model missed {sum(missed)} in some pool; "
         f"{shown} of these are among the {len(places)} that are shown. {measured_here(first, 1)}",
-        "domain_pddl": load_suite(lesson.suite).domain_pddl(domain),
+        "domain_pddl": load_suite(split.suite).domain_pddl(domain),
         **table.record(),
         "pools": kinds,
         "steps": steps,
@@ -187,8 +183,8 @@ def _some(missed: Sequence[bool]) -> list[int]:
     """Places of at most `MOST` steps, about half of them misses where there are so many, in their order."""
     misses = [place for place, each in enumerate(missed) if each]
     hits = [place for place, each in enumerate(missed) if not each]
-    kept = min(len(misses), max(MOST // 2, MOST - len(hits)))
-    return sorted([*_evenly(misses, kept), *_evenly(hits, MOST - kept)])
+    count = min(len(misses), max(MOST // 2, MOST - len(hits)))
+    return sorted([*_evenly(misses, count), *_evenly(hits, MOST - count)])
 
 
 def _evenly(some: Sequence[Any], most: int) -> list[Any]:
@@ -259,7 +255,7 @@ class _Chart:
         return {"ground": ground, "explained": list(self._explained)}
 
     def point(self, candidate: Candidate) -> list[int] | None:
-        """Where a state stands."""
+        """The coordinates of a state."""
         return self._points[self._places[candidate]].tolist() if self._one else None
 
     def ends(self, number: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Choosing a method's settings by validation: on generated problems larger than training, one setting after another."""
+"""Selection of a method's settings, one after another, by validation on generated problems larger than training."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+import pandas as pd
+
 from sgp.errors import InputError, expected_one_of
-from sgp.evaluation.attempts import AttemptRow
 from sgp.experiments.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.files import whole_file
 from sgp.methods import choices as choices_of
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import apart, configure, configure_decoding
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.workers import Jobs
 
 EQUAL_QUALITY = 0.005  # differences below it are noise on some tens of problems
 
 
 class Reached(NamedTuple):
-    """What a configuration reached: the mean over rows (domain and split) of coverage, plan quality and seconds.
+    """Result of a configuration: means over domains and splits of coverage, plan quality and seconds.
 
-    A solved problem has the quality L* / L, the length of the shortest plan that any trial found over that of its own;
-    an unsolved one has 0 (the satisficing track's score of the planning competitions).
+    A solved problem has the quality L* / L, the length of the shortest plan of all trials over that of its own; an
+    unsolved one has 0 (the score of the satisficing track of the planning competitions).
     """
 
     coverage: float
@@ -36,7 +37,7 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One value of a setting that was tried, and what it reached."""
+    """A value of a setting, and its result."""
 
     setting: str
     value: str
@@ -46,10 +47,7 @@ class Trial:
 
 
 def choices(method: str, settings: Sequence[str] = ()) -> Mapping[str, Sequence[str]]:
-    """The settings of a method that are chosen by validation, or those of them that are named.
-
-    Raises InputError for a method that names none, and for a setting that it does not name.
-    """
+    """The settings of a method that validation chooses, or those of them that are named, with their values."""
     found = choices_of(get_method(method))
     unknown = [setting for setting in settings if setting not in found]
     if unknown:
@@ -68,18 +66,17 @@ def select(
     seed: int = SEEDS[0],
     jobs: Jobs = 1,
 ) -> tuple[list[Trial], Mapping[str, str]]:
-    """Trials of every value of each setting, the others as chosen so far or as first listed, and the settings chosen.
+    """Try every value of each setting, the others as chosen so far; return the trials and the chosen settings.
 
-    Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen,
-    of several the one of the highest quality, of several within `EQUAL_QUALITY` the one that plans fastest. Trials that
-    were made are kept, so that an interrupted selection goes on. Raises InputError for a method or setting that is not
-    there, and what `run_grid` raises: InputError in all its kinds, ToolError, StoreError, ValidationDisagreement.
+    Runs are trained on `suite` and measured on all problems of `validation`. The value of the highest coverage is
+    chosen; of several the one of the highest quality; of several within `EQUAL_QUALITY` the fastest. Trials are saved,
+    so that the same call resumes.
     """
     learner = planning_method(method)
     variant = next(iter(learner.variants))
     open_choices = choices(method, settings)
     chosen = {setting: values[0] for setting, values in open_choices.items()}
-    made: dict[object, Results] = {}  # by configuration: the default under another name is not tried again
+    made: dict[object, Results] = {}  # by configuration, so that the default under another name is not tried again
     order: list[tuple[str, str, object]] = []
     for setting, values in open_choices.items():
         tried = []
@@ -123,35 +120,25 @@ def best(tried: Mapping[str, Reached]) -> str:
 
 def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
     """What each configuration reached, against the shortest plans of all made so far."""
-    shortest: dict[tuple[str, str, str], int] = {}
-    for results in made.values():
-        for row in results.attempts:
-            if row.length is not None:
-                problem = row.domain, row.split, row.problem
-                shortest[problem] = min(row.length, shortest.get(problem, row.length))
-    measured = {}
-    for config, results in made.items():
-        quality: dict[tuple[str, str], list[float]] = {}
-        seconds: dict[tuple[str, str], list[float]] = {}
-        for row in results.attempts:
-            best = shortest.get((row.domain, row.split, row.problem), 0)
-            share = 0.0 if row.length is None else best / row.length if row.length else 1.0
-            quality.setdefault((row.domain, row.split), []).append(share)
-            seconds.setdefault((row.domain, row.split), []).append(row.seconds)
-        coverage = fmean(_coverage(results.attempts).values())
-        measured[config] = Reached(coverage, fmean(map(fmean, quality.values())), fmean(map(fmean, seconds.values())))
-    return measured
+    attempts = pd.concat([each.attempts.assign(place=place) for place, each in enumerate(made.values())])
+    shortest = attempts.groupby(["domain", "split", "problem"])["length"].transform("min")
+    ratios = (shortest / attempts["length"]).where((attempts["length"] > 0).fillna(False), 1.0)
+    attempts = attempts.assign(quality=ratios.where(attempts["length"].notna(), 0.0).astype(float))
+    reached = {}
+    for place, config in enumerate(made):
+        groups = attempts[attempts["place"] == place].groupby(["domain", "split"])
+        means = (fmean(map(fmean, (part[name] for _, part in groups))) for name in ("solved", "quality", "seconds"))
+        reached[config] = Reached(*means)
+    return reached
 
 
-def _coverage(attempts: Sequence[AttemptRow]) -> dict[str, float]:
-    rows: dict[str, list[bool]] = {}
-    for row in attempts:
-        rows.setdefault(f"{row.domain} {row.split}", []).append(row.solved)
-    return {name: fmean(solved) for name, solved in rows.items()}
+def _coverage(attempts: pd.DataFrame) -> dict[str, float]:
+    groups = attempts.groupby(["domain", "split"], sort=False)["solved"]
+    return {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
 
 
-def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
-    """The trials, one a row, with the rows of the validation problems on which each fell short."""
+def trials_table(trials: Sequence[Trial], title: str) -> Table:
+    """The trials, one a row, with the domains and splits in which some problem was not solved."""
     lines = [
         (
             trial.setting,
@@ -163,11 +150,11 @@ def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
         )
         for trial in trials
     ]
-    return Sheet.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
+    return Table.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
 
 
 def write_trials(path: Path, trials: Sequence[Trial]) -> None:
-    """Writes the trials as CSV, a line for each trial and row of the validation problems."""
+    """Write the trials as CSV, a line for each trial, domain and split."""
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(("setting", "value", "chosen", "coverage", "quality", "seconds", "row", "row_coverage"))

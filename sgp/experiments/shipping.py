@@ -17,14 +17,14 @@ from sgp.experiments.joint import train_jointly
 from sgp.files import write_text
 from sgp.planning.planner import Limit
 from sgp.progress import track
-from sgp.reports.card import keep_scores
+from sgp.reports.card import save_scores
 from sgp.workers import Folder
 
 logger = logging.getLogger(__name__)
 
 METHOD = "contrastive-jumps"
 SUITES = ("track", "state-centric")  # a domain is learned from the first that has training problems of it
-MEASURED_ON = "twice-as-large"  # the suite, which is not kept, of problems made for measuring alone
+MEASURED_ON = "twice-as-large"  # a temporary suite of problems made only for measuring
 SEED, COUNT, FACTOR = 20261122, 10, 2
 LIMIT = Limit(seconds=60, processor=True)  # of a problem that it is measured on
 
@@ -40,10 +40,10 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> l
     for domain, suite in track(list(_sources(suites).items()), "ship"):
         run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
         scores = evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores
-        if not any(score.metric == "coverage" and score.value for score in scores):
+        if not scores["value"][scores["metric"] == "coverage"].any():
             logger.warning("%s: the planner solves none of the problems that it is measured on: not shipped", domain)
             continue
-        keep_scores(run, scores)
+        save_scores(run, scores)
         with whole_folder(Path(folder) / domain) as draft:
             for name, content in Folder(run.folder).files().items():
                 (draft / name).write_bytes(content)
@@ -63,9 +63,9 @@ def _sources(suites: Sequence[str]) -> dict[str, Suite]:
 
 def _larger(suite: Suite, name: str) -> Suite:
     """A suite of distinct problems with twice the objects of the largest training problem, or a few more."""
-    domain = suite.house_domain(name)
+    domain = suite.built_in_domain(name)
     if domain is None:
-        raise SuiteError(f"{name} of suite {suite.name} has no generator; ship domains of the house")
+        raise SuiteError(f"{name} of suite {suite.name} has no generator; only built-in domains can be shipped")
     largest = max(entry.size for entry in suite.domain(name).splits["train"])
     size = next(filter(domain.scaled.has, range(FACTOR * largest, 10 * FACTOR * largest)))
     with tempfile.TemporaryDirectory() as made:

@@ -12,10 +12,10 @@ from sgp.api import train
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import load_training_data
-from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
+from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.errors import InputError
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.attempts import subject_of
 from sgp.files import write_json
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Problem
@@ -133,13 +133,13 @@ def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
         raise InputError(f"{METHOD} {VARIANT} never prefers an action that changes nothing; choose another suite")
     _, run, rollout, idle = worst
     encoder, task = _parts(run)[1], rollout.task
-    stands = encoder.embed(task, [rollout.steps[place].state for place in idle])
+    idle_rows = encoder.embed(task, [rollout.steps[place].state for place in idle])
     ahead = [
         float(np.linalg.norm(rollout.steps[place].note["predicted"] - here))
-        for place, here in zip(idle, stands, strict=True)
+        for place, here in zip(idle, idle_rows, strict=True)
     ]
     least = int(np.argmin(ahead))
-    number, here = idle[least], stands[least]
+    number, here = idle[least], idle_rows[least]
     step = rollout.steps[number]
     lengths = [
         float(np.linalg.norm(row - here)) for row in encoder.embed(task, [each.state for each in step.candidates])

@@ -1,6 +1,6 @@
-"""The methods, one file each: found by standing in this folder, imported when they are asked for.
+"""Registry of the learning methods: one module per method in this package, imported on first use.
 
-Those of other packages are found by their entry points in the group `sgp.methods`.
+Methods of other packages are found through entry points of the group `sgp.methods`.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from sgp.plugins import Plugin, plugins
 logger = logging.getLogger(__name__)
 
 _SHARED = frozenset(
-    {"configuration", "contract", "fitting", "loading", "passing", "texts"}
-)  # what the methods have in common
+    {"configuration", "contract", "loading", "network_method", "run_lookup", "texts"}
+)  # modules shared by the methods
 
 
 @cache
 def house_keys() -> tuple[str, ...]:
-    """The keys of the methods that stand in this folder, in alphabetical order; none is imported."""
+    """Return the keys of the built-in methods in alphabetical order, without importing them."""
     names = {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
     return tuple(sorted(map(method_key, names)))
 
 
 @cache
 def method_plugins() -> dict[str, Plugin]:
-    """The methods of other packages by key; none is imported."""
+    """Return the methods of other packages by key, without importing them."""
     return plugins("sgp.methods", house_keys())
 
 
 def method_keys() -> tuple[str, ...]:
-    """The keys of all methods, in alphabetical order; none is imported."""
+    """Return the keys of all methods in alphabetical order, without importing them."""
     return tuple(sorted((*house_keys(), *method_plugins())))
 
 
 @cache
 def get_method(key: str) -> Method:
-    """The method with this key, imported now. Older spellings with "_" are taken, too.
+    """Import and return the method with this key; "_" is accepted in place of "-".
 
-    Raises InputError with the known keys, MissingLibrary where a library that the method needs is not installed, and
-    PluginError for one of another package that cannot be used.
+    Raises InputError for an unknown key, MissingLibrary where a library of the method is not installed, and PluginError
+    for an unusable method of another package.
     """
     key = method_key(key)
     if key not in method_keys():
         raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
     method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _of_house(key)
-    for library in method.libraries:  # some are imported when they are first used
+    for library in method.libraries:  # a method may import its libraries lazily
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
@@ -80,16 +80,15 @@ def _of_plugin(plugin: Plugin) -> Method:
 
 
 def recorded_libraries(method: Method) -> tuple[str, ...]:
-    """The distributions whose versions a run records: those that a method names, and the package that it is of."""
+    """Return the distributions whose versions a run records: the method's libraries and, for a plugin, its package."""
     plugin = method_plugins().get(method.key)
     return tuple(dict.fromkeys([*method.libraries, *([plugin.package] if plugin else [])]))
 
 
 def all_methods() -> tuple[Method, ...]:
-    """Every method, by key; one of another package that cannot be used is left out with a warning.
+    """Return every method in order of key; an unusable method of another package is skipped with a warning.
 
-    Raises MissingLibrary where one of the house needs a library that is not installed, and InputError never: keys are
-    those that there are.
+    Raises MissingLibrary where a library of a built-in method is not installed.
     """
     found = []
     for key in method_keys():
@@ -103,11 +102,7 @@ def all_methods() -> tuple[Method, ...]:
 
 
 def planning_method(key: str) -> PlanningMethod:
-    """The method with this key, which makes planners.
-
-    Raises InputError where there is none, and for one whose models predict and do not plan; MissingLibrary as
-    `get_method` does.
-    """
+    """Return the method with this key; raises InputError where the method makes no planners."""
     method = get_method(key)
     if isinstance(method, PlanningMethod):
         return method
@@ -118,7 +113,7 @@ def planning_method(key: str) -> PlanningMethod:
 
 
 def planning_variants() -> list[tuple[str, str]]:
-    """Method and variant of every planner that can be trained here: those whose libraries are installed."""
+    """Return (method, variant) of every planner whose libraries are installed."""
     return [
         (method.key, variant)
         for method in _installed()
@@ -128,10 +123,7 @@ def planning_variants() -> list[tuple[str, str]]:
 
 
 def selectable(key: str) -> Selectable:
-    """The method with this key, whose training passes through several planners.
-
-    Raises InputError where there is none, or its training has one planner alone.
-    """
+    """Return the method with this key; raises InputError where its training yields only one planner."""
     method = get_method(key)
     if isinstance(method, Selectable):
         return method
@@ -139,27 +131,27 @@ def selectable(key: str) -> Selectable:
 
 
 def ablations(method: Method) -> tuple[Settings, ...]:
-    """Settings of the default variant, one ingredient changed in each. Raises InputError for a method without any."""
+    """Return the ablations of a method's default variant; raises InputError where the method defines none."""
     if isinstance(method, Ablatable):
         return tuple(method.ablations)
     raise _unable(method, Ablatable, "describes no ablations")
 
 
 def choices(method: Method) -> dict[str, tuple[str, ...]]:
-    """The settings that validation chooses, each with its values. Raises InputError for a method that names none."""
+    """Return the values of each setting that validation chooses; raises InputError where the method defines none."""
     if isinstance(method, Tunable):
         return {setting: tuple(values) for setting, values in method.choices.items()}
     raise _unable(method, Tunable, "names no settings to choose")
 
 
 def _unable(method: Method, ability: type[Any], lack: str, otherwise: str = "") -> InputError:
-    """What is raised for a method without an ability: the methods with it, of those whose libraries are installed."""
+    """Return the error for a method without an ability; it names the installed methods that have the ability."""
     known = [each.key for each in _installed() if isinstance(each, ability)]
     return InputError(f"method {method.key} {lack}; choose one of {', '.join(known)}{otherwise}")
 
 
 def _installed() -> Iterator[Method]:
-    """The methods whose libraries are installed."""
+    """Iterate over the methods whose libraries are installed."""
     for key in method_keys():
         with suppress(MissingLibrary, PluginError):
             yield get_method(key)

@@ -1,72 +1,63 @@
-"""AIW-AD: a relational network scores all states of a width-1 lookahead in one pass, and the best one is jumped to.
+"""AIW-AD: a relational network scores all states of a width-1 lookahead in one pass; the planner jumps to the best.
 
 Source: "Efficient Lookahead Encoding and Abstracted Width for Learning General Policies in Classical Planning"
-(aiw-ad). Candidates are the states that abstracted IW(1) reaches; state and tree are one graph of relations (aggregated
-delta); the network gives each candidate a score Q. What differs here, and is said in the fields: the network is
-smaller, and variant `exact`, which is ours, learns from whole state spaces what the paper's learning finds out by
-trying.
+(aiw-ad). The candidates are the states that abstracted IW(1) reaches. State and lookahead tree form one relational
+graph (aggregated delta). The network gives each candidate a score Q. Two differences from the paper: the network is
+smaller, and the variant `exact`, which is ours, learns from labels of whole state spaces instead of Q-learning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
-from pathlib import Path
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
-import torch
 
-from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import LookaheadEncoder, TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
 from sgp.errors import ConfigurationError
-from sgp.methods.configuration import from_record
-from sgp.methods.contract import Settings, Snapshot
-from sgp.methods.passing import keep_one, require_readable
-from sgp.models.device import Device, choose_device
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.methods.contract import Settings
+from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
+from sgp.models.device import Device
+from sgp.models.relational import LookaheadModel, RelationalShape
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.tree_scores import TreeScores
-from sgp.training.checkpoint import identify
-from sgp.training.epochs import Epoch
-from sgp.training.jump_learning import JumpLearning, train_jumps
-from sgp.training.labels import LabelConfig, followed, label, no_fit
-from sgp.training.tree_ranking import LabelledTrees, TreeTraining, spread, train_ranking
+from sgp.training.fit import Epoch, FitContext
+from sgp.training.jump_learning import JumpLearning, fit_q
+from sgp.training.labels import LabelConfig, followed, label
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining, fit_ranking, spread
 
 LearnsBy = Literal["labels", "trying"]
 
-_WEIGHTS = "model.safetensors"
-_SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: 32; it prints no layers, pymimir-rgnn's are 30
+_SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: hidden 32; layers unprinted (pymimir-rgnn: 30)
 
 
 @dataclass(frozen=True)
 class AIWADTraining:
-    """Which candidates, which graph, which network, and how it learns.
+    """Candidate set, graph encoding, network and learning algorithm.
 
-    By `labels` of whole state spaces, or by trying (`learning`); `training` says how steps are taken, either way.
+    `labels` configures learning from labels of whole state spaces, `learning` configures Q-learning, and `training`
+    configures the optimisation of both.
     """
 
     learns_by: LearnsBy = "labels"
-    candidates: Reach = "aiw"  # AIW, IW or primitive successors, and variants of AIW (AIW-AD, appendices B and C)
-    enough: int = 0  # a lookahead ends after a depth with so many novel states and progress; 0, as published: never
+    candidates: CandidateSet = "aiw"  # AIW, IW, one-step successors, or variants of AIW (AIW-AD, appendices B and C)
+    enough: int = 0  # min_novel: stop after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
-    labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="exact", space=50_000))
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="optimal-only", space=50_000))
     learning: JumpLearning = field(default_factory=JumpLearning)
     training: TreeTraining = field(default_factory=TreeTraining)
-    decoding: str = DEFAULT  # by which validation selects among the epochs
+    decoding: str = DEFAULT  # used by validation to select among the epochs
 
     def __post_init__(self) -> None:
-        check_reach(self.candidates, self.enough)
+        check_candidate_set(self.candidates, self.enough)
         if self.learns_by not in get_args(LearnsBy):
             raise ConfigurationError(
                 f"learns_by is '{self.learns_by}'; expected one of {', '.join(get_args(LearnsBy))}"
@@ -76,20 +67,16 @@ class AIWADTraining:
                 f"trees.told actions conflicts with candidates {self.candidates}, which are several actions away; "
                 "expected candidates one-step"
             )
-        if self.labels.source in ("visited", "joined"):
-            raise ConfigurationError(
-                f"labels.source is {self.labels.source}; expected exact, optimal or experts, because no network is "
-                "fitted on the way to the others"
-            )
+        self.labels.refuse_dagger()
 
     @property
     def successors(self) -> Successors:
-        """What makes the candidates of a state."""
+        """The generator of a state's candidates."""
         return successors_for(self.candidates, self.enough)
 
 
-class AIWAD:
-    """The method of the AIW-AD paper, greedy as there: visited states are excluded."""
+class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScores]):
+    """The method of the AIW-AD paper, with its greedy decoding that excludes visited states."""
 
     key = "aiw-ad"
     title = "AIW-AD"
@@ -98,7 +85,10 @@ class AIWAD:
     learns_from = Demonstrations
     variants: Mapping[str, AIWADTraining] = {"exact": AIWADTraining(), "aiw": AIWADTraining("trying")}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-    sweep: Sequence[Settings] = ()  # it passes through epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are epochs
+    # The validation loss does not select the epoch: it grows as the network becomes confident in other correct choices.
+    # The paper selects by coverage on validation problems, then by plan length: `--by coverage`.
+    keeps: ClassVar[Literal["last", "least loss"]] = "last"
     ablations: Sequence[Settings] = (
         {"candidates": "iw"},
         {"candidates": "base-aiw"},
@@ -115,112 +105,45 @@ class AIWAD:
         {"trees.told": "internal-delta"},
     )
 
-    def deterministic(self, training: AIWADTraining) -> bool:
-        """Training starts from random weights."""
-        return False
-
     def invariant(self, training: AIWADTraining) -> bool:
-        """The network knows no names. With jumps the candidates depend on the order in which atoms become novel."""
+        """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
         return training.candidates == "one-step"
 
-    def snapshots(
-        self, training: AIWADTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
-    ) -> Iterator[Snapshot]:
-        """The planner after every epoch; `folder` keeps the last epochs, from which the training goes on.
+    def build(self, training: AIWADTraining, domain: DomainText) -> LookaheadModel:
+        """Build the network over the relations of a lookahead tree."""
+        return LookaheadModel(tree_encoder(domain, training.trees).relations, training.shape, training.trees.copied)
 
-        Raises ConfigurationError for a problem that cannot be encoded, where no state is labelled or the loss is no
-        longer finite, StoreError where the folder is damaged or of another training.
+    def fit(
+        self, training: AIWADTraining, data: Demonstrations, network: LookaheadModel, context: FitContext
+    ) -> Iterator[Epoch]:
+        """Train on labels, or by Q-learning, which ignores the experts' training plans.
+
+        The validation loss is measured on the experts' decisions in the validation problems.
         """
-        encoder = tree_encoder(data.train[0].task.domain_text, training.trees)
-        require_readable(data, encoder.refuses)
-        for epoch in _epochs(training, encoder, data, seed, device, folder, after):
-            save = partial(self._save, training, data, epoch)
-            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
+        encoder, successors = tree_encoder(data.train[0].task.domain_text, training.trees), training.successors
+        require_readable((*data.train, *data.validation), encoder.refuses)
+        decisions = spread(list(followed(data.validation, successors)), training.training.compared)
+        validation = LabelledTrees.of(encoder, decisions, f"the validation problems of {data.domain}")
+        if training.learns_by == "trying":
+            tasks, learning = [each.task for each in data.train], training.learning
+            return fit_q(network, training.training, learning, tasks, successors, encoder, validation, context)
+        decisions = label(training.labels, data.train, successors, np.random.default_rng(context.seed))
+        train = LabelledTrees.of(encoder, decisions, f"the training problems of {data.domain}")
+        return fit_ranking(network, training.training, train, validation, context)
 
-    def train(self, training: AIWADTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Trains all epochs and keeps the last one, whose steps were the smallest.
+    def learned(
+        self, training: AIWADTraining, domain: DomainText, network: LookaheadModel, device: Device
+    ) -> TreeScores:
+        """Return the policy that follows the network's scores."""
+        return TreeScores(tree_encoder(domain, training.trees), network, device)
 
-        The loss on experts' decisions is no guide here: it grows as a network becomes sure of other right choices. The
-        paper selects by coverage of problems for validation, then by length: `--by coverage` takes the first of best
-        coverage.
-        """
-        keep_one(self, training, training.training.epochs, data, draft, "last")
-        policy = _policy(training, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
-        return self.decodings[DEFAULT].planner(policy, training.successors)
+    def planner(self, training: AIWADTraining, learned: TreeScores, decoding: BeamDecoding) -> Planner:
+        """Return a beam search over the training's candidate set, or over the candidate set that the decoding names."""
+        return decoding.planner(learned, training.successors)
 
-    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """The planner of a run, verified to score candidates as it did when it was trained."""
-        training = from_record(AIWADTraining, run.training)
-        policy = _policy(training, run.domain_text, run.folder / _WEIGHTS)
-        run.verify(policy.sample(Task(run.check_problem), training.successors))
-        return decoding.planner(policy, training.successors)
-
-    def _save(self, training: AIWADTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
-        task = data.train[0].task
-        model = _network(training, tree_encoder(task.domain_text, training.trees), seed=0)
-        model.load_state_dict(epoch.weights)
-        model.save(draft.folder / _WEIGHTS)
-        draft.facts.update(
-            **epoch.facts,
-            parameters=model.count_parameters(),
-        )
-        policy = _policy(training, task.domain_text, draft.folder / _WEIGHTS)
-        draft.keep_check(task.problem, policy.sample(task, training.successors))
-
-
-def _epochs(
-    training: AIWADTraining,
-    encoder: LookaheadEncoder,
-    data: Demonstrations,
-    seed: int,
-    device: Device,
-    folder: Path,
-    after: int,
-) -> Iterator[Epoch]:
-    """The epochs of a training, compared by the decisions of the experts in the problems for validation.
-
-    By trying, nothing of the experts' plans for training is looked at.
-    """
-    model, successors = _network(training, encoder, seed), training.successors
-    decisions = list(followed(data.validation, successors))
-    validation = LabelledTrees.of(
-        encoder, spread(decisions, training.training.compared), f"the validation problems of {data.domain}"
-    )
-    identity = identify((data.sha256, asdict(training), seed))
-    if training.learns_by == "trying":
-        tasks = [each.task for each in data.train]
-        return train_jumps(
-            model,
-            training.training,
-            training.learning,
-            tasks,
-            successors,
-            encoder,
-            validation,
-            seed,
-            device,
-            folder,
-            identity,
-            after,
-        )
-
-    decisions = label(training.labels, data.train, successors, no_fit, np.random.default_rng(seed))
-    train = LabelledTrees.of(encoder, decisions, f"the training problems of {data.domain}")
-    return train_ranking(model, training.training, train, validation, seed, device, folder, identity, after)
-
-
-def _network(training: AIWADTraining, encoder: LookaheadEncoder, seed: int) -> LookaheadModel:
-    """The network with first weights from the seed; torch's global generator is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return LookaheadModel(encoder.relations, training.shape, training.trees.copied)
-
-
-def _policy(training: AIWADTraining, domain: DomainText, weights: Path) -> TreeScores:
-    encoder, device = tree_encoder(domain, training.trees), choose_device("auto")
-    model = _network(training, encoder, seed=0)
-    model.read(weights)
-    return TreeScores(encoder, model.to(device).eval(), device)
+    def sample(self, training: AIWADTraining, learned: TreeScores, task: Task) -> Vectors:
+        """Return the costs of the initial state's candidates."""
+        return learned.sample(task, training.successors)
 
 
 METHOD = AIWAD()

@@ -1,4 +1,4 @@
-"""Configurations: how variants are trained and decoded, changed by text, and read back from records."""
+"""Configurations of training and decoding: overridden by text settings and restored from run records."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Config = TypeVar("Config")
 
 
 def configure(method: Method, variant: str | None, overrides: Settings | None = None) -> tuple[str, Any]:
-    """A variant's name and its configuration of training, with fields overridden.
+    """Return a variant's name and its training configuration with fields overridden.
 
-    Overridden fields become part of the name, so that the run stands in a folder of its own. Raises
-    ConfigurationError for an unknown variant or field, a field of decoding, or a value of another type.
+    Overrides become part of the name, so that the run has its own folder. Raises ConfigurationError for an unknown
+    variant or field, a field of decoding, or an invalid value.
     """
     name = variant or next(iter(method.variants))
     if name not in method.variants:
@@ -39,10 +39,10 @@ def configure(method: Method, variant: str | None, overrides: Settings | None = 
 
 
 def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str, Any]:
-    """A decoding's name and its configuration.
+    """Return a decoding's name and its configuration.
 
-    The name is one of the method's decodings, with fields overridden as in `default+beam=1`. Raises ConfigurationError
-    for an unknown decoding or field, or a value of another type.
+    `name` is one of the method's decodings, optionally with overrides as in `default+beam=1`. Raises ConfigurationError
+    for an unknown decoding or field, or an invalid value.
     """
     base, *settings = name.split("+")
     if base not in method.decodings:
@@ -56,21 +56,21 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
 
 
 def own_decoding(training: Mapping[str, Any], name: str = DEFAULT) -> str:
-    """A decoding's name; in place of the default the one by which a run of this training was validated."""
+    """Return a decoding's name; "default" becomes the decoding that validated the run, where its training names one."""
     base, *settings = name.split("+")
     return "+".join([training.get("decoding", DEFAULT) if base == DEFAULT else base, *settings])
 
 
 def decoded_identity(method: PlanningMethod, planner: str, training: Mapping[str, Any], decoding: str) -> str:
-    """What changes when a planner does: what it was made from, and what its decoding means."""
+    """Return a hash of the planner's identity and its decoding configuration."""
     _, config = configure_decoding(method, own_decoding(training, decoding))
     return sha256(json.dumps([planner, asdict(config)], sort_keys=True).encode()).hexdigest()
 
 
 def has_decoding(method: PlanningMethod, name: str) -> bool:
-    """Whether a method has a decoding and the settings that are overridden in it.
+    """Return whether a method has a decoding and the settings overridden in it.
 
-    Raises ConfigurationError for a value that cannot be.
+    Raises ConfigurationError for an invalid value.
     """
     base, *settings = name.split("+")
     known = method.decodings.get(base)
@@ -81,41 +81,41 @@ def has_decoding(method: PlanningMethod, name: str) -> bool:
 
 
 def require_decodings(names: Sequence[str]) -> None:
-    """Raises ConfigurationError where no decoding is named."""
+    """Raise ConfigurationError where no decoding is named."""
     if not any(names):
         raise ConfigurationError(f"no decoding is named; expected some, separated by commas, such as {DEFAULT}")
 
 
 def decoding_name(settings: Settings, base: str = DEFAULT) -> str:
-    """The name of a decoding with fields overridden."""
+    """Return the name of a decoding with fields overridden."""
     return "+".join([base, *(f"{path}={text}" for path, text in sorted(settings.items()))])
 
 
 def apart(settings: Settings) -> tuple[dict[str, str], str]:
-    """Settings of training, and the name of the decoding that the others (`decoding.NAME`) make."""
+    """Split settings into those of training and the name of the decoding that the `decoding.NAME` settings define."""
     training = {path: text for path, text in settings.items() if not path.startswith(_DECODING)}
     decoding = {path.removeprefix(_DECODING): text for path, text in settings.items() if path not in training}
     return training, decoding_name(decoding)
 
 
 def has_setting(config: Any, path: str) -> bool:
-    """Whether a configuration has the field `path`, dots leading into nested configurations."""
+    """Return whether a configuration has the field `path`; dots separate nested configurations."""
     head, _, rest = path.partition(".")
     known = is_dataclass(config) and head in {entry.name for entry in fields(config)}
     return known and (not rest or has_setting(getattr(config, head), rest))
 
 
 def with_settings(config: Config, settings: Settings) -> Config:
-    """`config` with fields (dots lead into nested configurations) read from text, all at once.
+    """Return `config` with fields replaced by values parsed from text; dots separate nested configurations.
 
-    So a configuration may ask that several agree. Raises ConfigurationError for an unknown field, or a value that
-    cannot be.
+    All fields change at once, because a configuration may check several fields together. Raises ConfigurationError for
+    an unknown field or an invalid value.
     """
     values: dict[str, Any] = {}
     nested: dict[str, dict[str, str]] = {}
     known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
     for path, text in sorted(settings.items()):
-        if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
+        if not _VALUE.fullmatch(text):  # the text becomes part of a folder's name
             raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
         head, _, rest = path.partition(".")
         if head not in known:
@@ -134,7 +134,7 @@ def with_settings(config: Config, settings: Settings) -> Config:
 
 
 def _paths(config: Any) -> list[str]:
-    """The settings of a configuration, those of nested ones with dots, in alphabetical order."""
+    """Return the settings of a configuration in alphabetical order; nested settings have dots."""
     found = []
     for entry in fields(config):
         value = getattr(config, entry.name)
@@ -143,15 +143,17 @@ def _paths(config: Any) -> list[str]:
 
 
 def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
-    """The configuration that a record holds, nested ones included.
+    """Restore a configuration, nested configurations included, from a run's record.
 
-    A setting that there was none of when the record was written has its default, which is what was done then. Raises
-    TypeError for a record with other fields or a value of another type, and what the configuration raises.
+    A setting that is missing in an older record takes its default, which is the behaviour of that older version. Raises
+    TypeError for a record with unknown fields or a value of the wrong type.
     """
-    hints = get_type_hints(kind)
+    hints, renamed = get_type_hints(kind), getattr(kind, "RENAMED", {})
     values = {}
     for name, value in record.items():
         hint = hints.get(name)
+        if name in renamed:
+            value = renamed[name].get(value, value)  # noqa: PLW2901  the current name of the value
         if isinstance(hint, type) and is_dataclass(hint):
             values[name] = from_record(hint, value)
         elif hint in (int, float, bool, str) and not _is_of(value, hint):
@@ -162,10 +164,10 @@ def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
 
 
 def is_of_record(config: Any, record: Mapping[str, Any]) -> bool:
-    """Whether a record holds this configuration."""
+    """Return whether a record describes this configuration."""
     try:
         return bool(from_record(type(config), record) == config)
-    except (TypeError, ConfigurationError):  # of another version, with other settings
+    except (TypeError, ConfigurationError):  # a record of another version, with other settings
         return False
 
 
@@ -176,7 +178,7 @@ def _is_of(value: Any, kind: type | None) -> bool:
 
 
 def _refuse_decoding_setting(method: Method, path: str, text: str) -> None:
-    """Raises ConfigurationError for a setting that a decoding of the method has."""
+    """Raise ConfigurationError for a setting that belongs to one of the method's decodings."""
     decodings = method.decodings if isinstance(method, PlanningMethod) else {}
     if any(has_setting(each, path.removeprefix(_DECODING)) for each in decodings.values()):
         name = decoding_name({path.removeprefix(_DECODING): text})

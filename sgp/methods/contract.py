@@ -1,4 +1,4 @@
-"""What a method is: what it learns from, what it makes, and what else it can do, as protocols."""
+"""Protocols of the learning methods: their data, their planners or models, and their optional abilities."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sgp.planning.planner import Planner
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.transition_model import TransitionModel
 
-Settings = Mapping[str, str]  # fields of a configuration by path, as text; "decoding." leads into the decoding
+Settings = Mapping[str, str]  # configuration fields by path, as text; the prefix "decoding." addresses the decoding
 
 
 class Method(Protocol):
-    """A way to learn. Its file is named as its `key`, with "_" for "-".
+    """A learning method; its module is named after its `key`, with "_" for "-".
 
-    `variants` names its configurations of training (frozen dataclasses that check themselves), the default first.
-    `learns_from` says which data `train` receives; of `Transitions` they may be of several domains. `libraries` are the
-    distributions whose versions its runs record. A method is a `PlanningMethod`, a `PredictingMethod` or, where its
-    models can plan, both, and may be `Selectable`, `Accountable`, `Ablatable` or `Tunable`.
+    `variants` names the training configurations (frozen dataclasses that check themselves), the default first.
+    `learns_from` is the type of data that `train` receives; `Transitions` may be of several domains. A method is a
+    `PlanningMethod`, a `PredictingMethod` or both, and may be `Selectable`, `SupportsAttribution`, `Ablatable` or
+    `Tunable`.
     """
 
     key: str
@@ -35,108 +35,108 @@ class Method(Protocol):
 
     @property
     def libraries(self) -> Sequence[str]:
-        """Distributions, as `pip install` names them."""
+        """Distributions, as `pip install` names them, whose versions the method's runs record."""
         ...
 
     @property
     def learns_from(self) -> DataKind:
-        """The kind of data."""
+        """The type of training data."""
         ...
 
     @property
     def variants(self) -> Mapping[str, Any]:
-        """Configurations of training by name."""
+        """Training configurations by name."""
         ...
 
     def train(self, training: Any, data: Any, draft: RunDraft) -> Any:
-        """Learns and writes into the draft's folder what is loaded later; what is learned (see the kinds below)."""
+        """Train, write into the draft's folder everything that loading needs, and return the planner or model."""
 
     def deterministic(self, training: Any) -> bool:
-        """Whether every seed gives the same model, so that one run is enough."""
+        """Return whether every seed gives the same model, so that one run is enough."""
 
     def invariant(self, training: Any) -> bool:
-        """Whether renaming the objects of a problem changes no embedding and no multiset of costs."""
+        """Return whether renaming a problem's objects preserves all embeddings and all multisets of costs."""
 
 
 @runtime_checkable
 class PlanningMethod(Method, Protocol):
     """A method that makes planners.
 
-    `decodings` names the ways in which one training can plan (frozen dataclasses that check themselves), "default"
-    first: none of them is asked for before a planner is loaded. One named "portfolio" plans by `Run.second`, too.
+    `decodings` names the decoding configurations (frozen dataclasses that check themselves), "default" first. They are
+    chosen when a planner is loaded. A decoding named "portfolio" also plans with the run `Run.second`.
     """
 
     @property
     def decodings(self) -> Mapping[str, Any]:
-        """Configurations of decoding by name."""
+        """Decoding configurations by name."""
         ...
 
     def train(self, training: Any, data: Any, draft: RunDraft) -> Planner:
-        """Learns a planner and writes into the draft's folder what `load` needs; the planner decodes by default."""
+        """Train a planner, write into the draft's folder what `load` needs, and return it with its default decoding."""
 
     def load(self, run: Run, decoding: Any) -> Planner:
-        """The planner of a run.
+        """Return the planner of a run.
 
         Raises StoreError where the run's files are damaged or of another version, ConfigurationError for a decoding
-        that the training does not allow.
+        that conflicts with the training.
         """
 
 
 @runtime_checkable
 class PredictingMethod(Method, Protocol):
-    """A method that makes models of transitions, which predict and are measured."""
+    """A method that makes transition models, which predict the next state's embedding."""
 
     def train(self, training: Any, data: Any, draft: RunDraft) -> TransitionModel | Planner:
-        """Learns a model and writes into the draft's folder what `load_model` needs; the planner, where it can plan."""
+        """Train a model and write what `load_model` needs; return a planner if the model can plan."""
 
     def load_model(self, run: Run) -> TransitionModel:
-        """The model of a run. Raises StoreError where the run's files are damaged or of another version."""
+        """Return the model of a run; raises StoreError where the run's files are damaged or of another version."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A planner at one moment of a training: after an epoch, a boosting round, for a regularisation value."""
+    """A planner at one point of a training: after an epoch or boosting round, or for one regularisation value."""
 
     name: str  # "epoch 3"
-    training: Any  # the configuration that its run is saved with
+    training: Any  # the configuration saved with the planner's run
     loss: float  # on the validation trajectories
-    save: Callable[[RunDraft], None]  # writes into the draft's folder what `load` needs, facts and check vectors
-    like: str = ""  # the name of an earlier one of this training that is the same planner
+    save: Callable[[RunDraft], None]  # writes into the draft's folder what `load` needs, with facts and check vectors
+    like: str = ""  # name of an earlier identical planner of this training
 
 
 @runtime_checkable
 class Selectable(Protocol):
-    """A method whose training passes through several planners, of which a validation can select one.
+    """A method whose training yields several planners, from which validation can select one.
 
-    `sweep` has the settings that it passes through, none where it passes through epochs or rounds. The planners are
-    validated by the decoding that the configuration's field `decoding` names.
+    `sweep` lists the settings of these planners; it is empty where the planners are epochs or boosting rounds.
+    Validation uses the decoding that the configuration's field `decoding` names.
     """
 
     @property
     def sweep(self) -> Sequence[Settings]:
-        """Settings of training, one of each planner."""
+        """Training settings, one entry per planner."""
         ...
 
     def snapshots(
         self, training: Any, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Snapshot]:
-        """The planners of one training, from the one after the first `after`.
+        """Yield the planners of one training, skipping the first `after`.
 
-        `folder` is the method's own, to keep what it needs to go on after an interruption.
+        `folder` belongs to the method, which stores there what it needs to resume after an interruption.
         """
 
 
 class Decision(Protocol):
-    """A training state with its candidates and which of them are right."""
+    """A training state with its candidates and their labels."""
 
     @property
     def task(self) -> Task:
-        """Whose state it is."""
+        """The task of the state."""
         ...
 
     @property
     def state(self) -> State:
-        """The state."""
+        """The training state."""
         ...
 
     @property
@@ -146,16 +146,16 @@ class Decision(Protocol):
 
     @property
     def positive(self) -> NDArray[np.bool_]:
-        """Which of them [b] are right."""
+        """Mask [b] of the correct candidates."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
-    """Which decisions of training gave some features their weights.
+class WeightContributions:
+    """Contribution of each training decision to the weights of selected features.
 
-    A feature has the weights [r, c], which add up to its weight in a state, the second ones by the share of the goal
-    that holds there; `amounts` [n, r, c] are what each of the n decisions adds to them.
+    A feature has weights [r, c]: in a state the effective weight is the first row plus the second row times the share
+    of satisfied goal literals. `amounts` [n, r, c] are the contributions of the n decisions.
     """
 
     weights: NDArray[np.float64]
@@ -164,31 +164,31 @@ class Weighed:
 
 
 @runtime_checkable
-class Accountable(Protocol):
-    """A method whose learned weights are sums over the decisions that it was trained on."""
+class SupportsAttribution(Protocol):
+    """A method whose learned weights are sums over its training decisions (representer points)."""
 
-    def weighed(self, run: Run, data: Any, columns: Sequence[int]) -> Weighed:
-        """What gave the features of some columns their weights; `data` are those that the run was trained on.
+    def weight_contributions(self, run: Run, data: Any, columns: Sequence[int]) -> WeightContributions:
+        """Return the contribution of each decision to the weights of `columns`; `data` is the run's training data.
 
-        Raises ConfigurationError for a training whose weights are no such sums.
+        Raises ConfigurationError for a training whose weights are not such sums.
         """
 
 
 @runtime_checkable
 class Ablatable(Protocol):
-    """A method that can be taken apart: `ablations` changes one ingredient of its default variant in each."""
+    """A method with ablations: each entry of `ablations` changes one ingredient of the default variant."""
 
     @property
     def ablations(self) -> Sequence[Settings]:
-        """Settings of training and decoding, changed together."""
+        """Settings of training and decoding; the settings of one entry are changed together."""
         ...
 
 
 @runtime_checkable
 class Tunable(Protocol):
-    """A method with settings that are chosen by validation, one after the other, each with its values."""
+    """A method with settings that validation chooses one after the other."""
 
     @property
     def choices(self) -> Mapping[str, Sequence[str]]:
-        """Values by setting, of training or decoding, the first of each being the one to start from."""
+        """Values of each setting of training or decoding; the first value is the starting point."""
         ...

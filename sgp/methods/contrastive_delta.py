@@ -1,7 +1,7 @@
-"""Contrastive delta: the loss of contrastive jumps in the embeddings of the state-centric paper.
+"""Contrastive delta: the loss of contrastive jumps with the embeddings of the state-centric paper.
 
-One ingredient of contrastive jumps, alone: a linear map from the WL features of state and goal to a change, fitted so
-that the change to the right successor is nearest to it. The nearest successor is taken.
+An ablation of contrastive jumps to one ingredient: a linear map from the WL features of state and goal to a predicted
+change, trained so that the change to the correct successor is nearest. The planner takes the nearest successor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders import EncoderKind, StateEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL, WLConfig
 from sgp.errors import ConfigurationError
@@ -30,8 +30,7 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import NearestEmbedding
-from sgp.policies.predictors import RowPredictor
+from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
@@ -40,14 +39,14 @@ _ENCODER, _MODEL = "encoder.json", "model.safetensors"
 
 @dataclass(frozen=True)
 class ContrastiveDeltaTraining:
-    """The features, the loss, and what is right."""
+    """Features, loss and labels."""
 
     encoder: Literal["wl", "text"] = "wl"  # Weisfeiler-Leman features, or sentences
     wl: WLConfig = field(default_factory=WLConfig)
     text: TextConfig = field(default_factory=TextConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
-    labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))
-    decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig("expert"))
+    decoding: str = DEFAULT  # used by validation to select among planners, and to visit states for labels
 
     def __post_init__(self) -> None:
         if self.encoder not in ("wl", "text"):
@@ -57,7 +56,7 @@ class ContrastiveDeltaTraining:
 
 
 class ContrastiveDelta:
-    """A linear map from state and goal to a change, fitted contrastively."""
+    """A linear map from state and goal to a change, trained contrastively."""
 
     key = "contrastive-delta"
     title = "Contrastive delta"
@@ -65,20 +64,20 @@ class ContrastiveDelta:
     libraries = ("wlplan", "scipy")
     learns_from = Demonstrations
     variants: Mapping[str, ContrastiveDeltaTraining] = {"wl": ContrastiveDeltaTraining()}
-    # The beam of the method that it is compared with (state-centric, Table 7).
+    # The beam of the compared method (state-centric, Table 7).
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
     sweep: Sequence[Settings] = ({"loss.l2": "1.0"}, {"loss.l2": "0.1"}, {"loss.l2": "0.01"})
 
     def deterministic(self, training: ContrastiveDeltaTraining) -> bool:
-        """The map starts from zero; only states of a state space are drawn."""
+        """Return whether no states are sampled for labels; optimisation starts from zero."""
         return training.labels.deterministic
 
     def invariant(self, training: ContrastiveDeltaTraining) -> bool:
-        """WL colours know no names."""
+        """Return whether the encoder is invariant: WL colours contain no names, sentences do."""
         return _kind(training).invariant
 
     def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Makes the encoder and fits the map."""
+        """Fit the encoder and the linear map."""
         started = time.perf_counter()
         encoder = _encoder(training, data)
         policy, facts = _fit(training, encoder, _labelled(training, encoder, data, draft.key.seed))
@@ -95,7 +94,7 @@ class ContrastiveDelta:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """One planner for each setting of `sweep`, with the loss that it was fitted by. Nothing is kept."""
+        """Yield one planner per setting of `sweep` with its validation loss; nothing is stored in `folder`."""
         encoder = _encoder(training, data)
         decisions, held_out = _labelled(training, encoder, data, seed), list(followed(data.validation, one_step))
         for settings in self.sweep[after:]:
@@ -106,7 +105,7 @@ class ContrastiveDelta:
             yield Snapshot(name, each, contrastive_loss(held_out, costs), partial(_save, each, policy, facts, data))
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """The planner of a run, verified to predict what it predicted when it was trained."""
+        """Return the planner of a run, verified against the predictions stored in the run."""
         training = from_record(ContrastiveDeltaTraining, run.training)
         if training.encoder == "wl":
             run.require_version("wlplan")
@@ -131,19 +130,19 @@ def _policy(encoder: StateEncoder, model: LinearModel) -> NearestEmbedding:
 def _labelled(
     training: ContrastiveDeltaTraining, encoder: StateEncoder, data: Demonstrations, seed: int
 ) -> list[Labelled]:
-    """What the map is fitted to."""
+    """Return the labelled decisions that the map is fitted to."""
     decoding: BeamDecoding = configure_decoding(METHOD, training.decoding)[1]
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
         return decoding.planner(_fit(training, encoder, decisions)[0], one_step)
 
-    return label(training.labels, data.train, one_step, fit, np.random.default_rng(seed))
+    return label(training.labels, data.train, one_step, np.random.default_rng(seed), fit)
 
 
 def _fit(
     training: ContrastiveDeltaTraining, encoder: StateEncoder, decisions: Sequence[Labelled]
 ) -> tuple[NearestEmbedding, dict[str, float]]:
-    """A map from state and goal to a change, to which the change to the right candidate is nearest."""
+    """Fit a map from state and goal to a change; the change to the correct candidate should be nearest."""
     here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
     goals = np.stack([encoder.embed_goal(each.task) for each in decisions])
     there = [encoder.embed(each.task, [other.state for other in each.choice]) for each in decisions]
@@ -168,7 +167,7 @@ def _save(
     data: Demonstrations,
     draft: RunDraft,
 ) -> None:
-    """Writes what `load` reads."""
+    """Write the files that `load` reads."""
     encoder, predictor, kind = policy.encoder, policy.predictor, _kind(training)
     assert isinstance(predictor, RowPredictor)
     kind.save(encoder, draft.folder / _ENCODER)

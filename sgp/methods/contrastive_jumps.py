@@ -1,14 +1,14 @@
-"""Contrastive jumps: embed the transition to every state within reach, take the one nearest to a learned change.
+"""Contrastive jumps: embed the transition to every reachable candidate and take the one nearest to a learned change.
 
-The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Reach
-are the states that a width-1 search reaches, each with the actions to it, so that every step stays executable. A
-transition (s, s') is embedded with the goal; the predicted embedding of the best transition is phi(s) + delta, and the
-candidate nearest to it is chosen. Training is contrastive: the states that the expert visits later against their
-siblings.
+This method is ours; the state-centric paper proposes multi-step transitions with symbolic verification as future work.
+Candidates are the states that a width-1 search reaches, each with its action sequence, so that every step is
+executable. A transition (s, s') is embedded together with the goal. The predicted embedding of the best transition is
+phi(s) + delta, and the nearest candidate is chosen. Training is contrastive: states that the expert visits later are
+contrasted with their sibling candidates.
 
-What it is: delta is one vector, the same in every state, so that nearest-candidate decoding is a linear ranker in the
-marked embedding. State and goal enter through the embedding of the pair alone. (`delta` "progress" makes it a function
-of the state; it is not the default because it did not help.)
+By default delta is one vector for all states, so that nearest-candidate decoding is a linear ranker on the marked
+embedding. State and goal enter only through the embedding of the transition. `delta` "progress" makes delta a function
+of the state; it is not the default because it did not improve results.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot, Weighed
+from sgp.methods.contract import Settings, Snapshot, WeightContributions
 from sgp.models.device import Device
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO
 from sgp.policies.jump_decoding import JumpDecoding
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 Delta = Literal["constant", "progress"]
 
-# What the sweep of a joint training learns from, with larger state spaces than a single training expands.
+# Label sources of the sweep of a joint training, with larger state spaces than a single training expands.
 _LABELS: Sequence[Settings] = (
-    {"labels.source": "exact", "labels.space": "50000"},
+    {"labels.source": "optimal-only", "labels.space": "50000"},
     {"labels.source": "optimal", "labels.space": "50000"},
-    {"labels.source": "experts"},
+    {"labels.source": "expert"},
 )
 _GROWTH: Settings = {"embedding.walk_growth": "1.5"}
-# As far as the way is clear: over distances that training did not have, what counts is where a jump ends.
+# Longest jumps: only the end state of a jump counts, because distances at test time exceed those of training.
 _FARTHEST: Settings = {
     "candidates": "iw",
     "enough": "0",
@@ -79,19 +79,19 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 @dataclass(frozen=True)
 class ContrastiveJumpsTraining:
-    """Which candidates, which features, which loss."""
+    """Candidate set, features, loss and labels."""
 
-    candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
-    enough: int = ENOUGH  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
-    representatives: bool = False  # of candidates that differ in interchangeable objects alone one
+    candidates: CandidateSet = "aiw"  # IW(1), abstracted IW(1) or a variant of it, or one-step successors
+    enough: int = ENOUGH  # stop a lookahead after a depth with so many novel states and progress; 0: never
+    representatives: bool = False  # one representative of candidates that differ only in interchangeable objects
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
-    delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
-    decoding: str = DEFAULT  # by which planners are validated, labels visit states, and the run plans by default
+    delta: Delta = "constant"  # one vector for all states, or linear in the share of satisfied goal literals
+    decoding: str = DEFAULT  # used for validation, to visit states for labels, and as the run's default
 
     def __post_init__(self) -> None:
-        check_reach(self.candidates, self.enough)
+        check_candidate_set(self.candidates, self.enough)
         if self.delta not in get_args(Delta):
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
         if self.delta != "constant" and self.loss.kind == "squared":
@@ -104,12 +104,12 @@ class ContrastiveJumpsTraining:
 
     @property
     def successors(self) -> Successors:
-        """What makes the candidates of a state."""
+        """The generator of a state's candidates."""
         return successors_for(self.candidates, self.enough, self.representatives)
 
 
 class ContrastiveJumps:
-    """Our own method: marked transitions, width-1 jumps, a contrastive loss."""
+    """Our method: marked transitions, width-1 jumps and a contrastive loss."""
 
     key = "contrastive-jumps"
     title = "Contrastive jumps"
@@ -121,15 +121,15 @@ class ContrastiveJumps:
         "iw": ContrastiveJumpsTraining("iw"),
         "one-step": ContrastiveJumpsTraining("one-step"),
     }
-    # A margin of 2: nodes that are exp(2) times less probable than the best are dropped.
+    # Margin 2: nodes that are exp(2) times less probable than the best node are dropped.
     decodings: Mapping[str, JumpDecoding] = {
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(shuns_dead_ends=True, escape=10),
-        "restarts": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20),
-        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, portfolio=True),
-        "search": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, search=True),
+        "escaping": JumpDecoding(prune_dead_ends=True, escape=10),
+        "restarts": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20),
+        PORTFOLIO: JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, portfolio=True),
+        "search": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
@@ -138,9 +138,9 @@ class ContrastiveJumps:
         {"candidates": "base-aiw"},
         {"enough": "0"},
         {"enough": "128"},
-        {"labels.source": "experts"},
-        {"labels.source": "visited"},
-        {"labels.source": "joined"},
+        {"labels.source": "expert"},
+        {"labels.source": "dagger"},
+        {"labels.source": "dagger-optimal"},
         {"embedding.closed_atoms": "0"},
         {"embedding.open_atoms": "0"},
         {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
@@ -157,7 +157,7 @@ class ContrastiveJumps:
         {"loss.l2": "0.02"},
         {"loss.l2": "0.5"},
     )
-    # Chosen one after the other; what costs no time in training comes first.
+    # Chosen one after the other; settings that need no training time come first.
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
         "decoding.beam": ("1", "3"),
@@ -166,12 +166,12 @@ class ContrastiveJumps:
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
-        "labels.source": ("experts", "optimal", "visited", "joined"),
+        "labels.source": ("expert", "optimal", "dagger", "dagger-optimal"),
         "labels.states": ("3000", "10000"),
     }
 
-    # What a joint training passes through (`snapshots`), those of one labelling beside each other: of one coverage and
-    # about one plan length the first is chosen, so that those stand first whose decisions take least.
+    # Planners of a joint training (`snapshots`), grouped by labelling. Among planners of equal coverage and similar
+    # plan length the first is chosen, so candidate sets with the fastest decisions come first.
     sweep: Sequence[Settings] = (
         *(
             {"representatives": "true", "decoding": "restarts", **reach, **source, **embedding}
@@ -182,15 +182,15 @@ class ContrastiveJumps:
     )
 
     def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
-        """The loss is minimised from zero; only states of a state space are drawn."""
+        """Return whether no states are sampled for labels; optimisation starts from zero."""
         return config.labels.deterministic
 
     def invariant(self, config: ContrastiveJumpsTraining) -> bool:
-        """Features know no names. With jumps the candidates depend on the order in which atoms become novel."""
+        """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
         return config.candidates == "one-step"
 
     def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Embeds the candidates of every expert state and fits delta."""
+        """Embed the candidates of every labelled state and fit delta."""
         started = time.perf_counter()
         embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed), _tasks(data))
         policy, facts = embedded.fit(config)
@@ -207,7 +207,7 @@ class ContrastiveJumps:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
+        """Yield one planner per setting of `sweep`; nothing is stored in `folder`; skipped planners cost no time."""
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
         unary = 1 in data.train[0].task.domain_text.predicates.values()
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
@@ -220,7 +220,7 @@ class ContrastiveJumps:
                 passed = each.embedding.passed_atoms and unary
                 plain = replace(each, embedding=replace(each.embedding, walk_growth=0.0, passed_atoms=passed))
                 alike = plain, str(embedded.encoder.walked)
-                if alike in met:  # nothing grows, and walks pass nothing that has an atom alone
+                if alike in met:  # same features: no degree grows, no unary predicate is passed
                     yield replace(met[alike], name=name, like=met[alike].name)
                     continue
                 policy, facts = embedded.fit(each)
@@ -230,15 +230,15 @@ class ContrastiveJumps:
                 yield met[alike]
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
-        """The planner of a run, verified to rank as it ranked when it was trained."""
+        """Return the planner of a run, verified against the costs stored in the run."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         policy = self._policy(config, run)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
         return _planner(config, decoding, policy, others)
 
-    def weighed(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> Weighed:
-        """Which decisions of training gave features their weights; of a state's delta both of its vectors."""
+    def weight_contributions(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> WeightContributions:
+        """Return the contribution of each training decision to the weights of `columns`, in every row of delta."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         if config.loss.kind == "squared":
             raise ConfigurationError("loss.kind is squared, by which no sibling pulls; expected contrastive")
@@ -247,12 +247,14 @@ class ContrastiveJumps:
         made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))
         places = np.add.outer(policy.encoder.dimension * np.arange(len(policy.weights)), np.asarray(columns)).ravel()
         pulls = contributions(config.loss, made.problem(config), policy.weights.ravel(), places)
-        return Weighed(policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1))
+        return WeightContributions(
+            policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1)
+        )
 
     def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:
-        """What a run learned."""
+        """Load the policy of a run."""
         walked = run.record["facts"]["walked"]
-        if isinstance(walked, list):  # of a run from before walks knew places: whole predicates
+        if isinstance(walked, list):  # older runs list predicates without argument positions
             walked = {name: range(arity if name in walked else 0) for name, arity in run.domain_text.predicates.items()}
         encoder = MarkedTransitionEncoder.load(run.file(_ENCODER), config.embedding, run.domain_text, walked)
         try:
@@ -263,26 +265,26 @@ class ContrastiveJumps:
 
 
 def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
-    """The decisions to learn from."""
+    """Return the labelled decisions of the training problems."""
     _, decoding = configure_decoding(METHOD, config.decoding)
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
         return _planner(config, decoding, _Embedded.of(config, decisions, _tasks(data)).fit(config)[0])
 
     rng = np.random.default_rng(seed)
-    return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
+    return label(config.labels, data.train, config.successors, rng, fit, config.representatives)
 
 
 def _labelling(config: ContrastiveJumpsTraining) -> ContrastiveJumpsTraining:
-    """The configuration without what its labels do not depend on."""
-    if config.labels.source in ("visited", "joined"):
-        return config  # what is learned visits states
+    """Return the configuration with the fields reset that do not affect its labels."""
+    if config.labels.visits_states:
+        return config  # the learned policy visits states, so every field matters
     plain = ContrastiveJumpsTraining()
     return replace(config, embedding=plain.embedding, loss=plain.loss, delta=plain.delta)
 
 
 def _tasks(data: Demonstrations) -> list[Task]:
-    """The training problems, whether or not labels are taken from them."""
+    """Return the training problems, whether or not labels are taken from them."""
     return [each.task for each in data.train]
 
 
@@ -296,7 +298,7 @@ class _Embedded:
 
     @classmethod
     def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled], tasks: Sequence[Task]) -> _Embedded:
-        """Finds the features, of all training tasks' static relations too, and embeds."""
+        """Collect the features, also from the static relations of all training tasks, and embed the candidates."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions, tasks)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
@@ -304,7 +306,7 @@ class _Embedded:
     def fit(
         self, config: ContrastiveJumpsTraining
     ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
-        """Fits delta; the policy, and what the fit says of itself."""
+        """Fit delta; return the policy and facts about the fit."""
         problem = self.problem(config)
         weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
         weights = weights.reshape(-1, self.encoder.dimension)
@@ -312,7 +314,7 @@ class _Embedded:
         return policy, {"decisions": len(self.decisions), **facts}
 
     def problem(self, config: ContrastiveJumpsTraining) -> RankingProblem:
-        """What is fitted: all rows, a second time by the share of the goal where delta moves with it, and labels."""
+        """Build the ranking problem; "progress" adds the rows times the share of satisfied goal literals."""
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
         if config.delta == "progress":
@@ -336,7 +338,7 @@ def _save(
     data: Demonstrations,
     draft: RunDraft,
 ) -> None:
-    """Writes what `load` reads."""
+    """Write the files that `load` reads."""
     policy.encoder.save(draft.folder / _ENCODER)
     with whole_file(draft.folder / _DELTA) as temporary:
         save_file({"weights": policy.weights}, temporary)
@@ -356,7 +358,7 @@ def _planner(
     policy: NearestTransition[MarkedTransitionEncoder],
     others: Sequence[Planner] = (),
 ) -> Planner:
-    """Costs add up along a path where several paths are compared."""
+    """Return the planner; costs add up along a path where the beam compares several paths."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
     return decoding.planner(
         replace(policy, rules=rules, patience=decoding.patience, escape=decoding.escape, seed=decoding.seed),
@@ -366,8 +368,8 @@ def _planner(
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
-    """All embeddings [b, D] as one sparse matrix, the two numbers in the last columns."""
-    from scipy.sparse import csr_array, hstack  # as in `sgp.training.contrastive`
+    """Return all embeddings [b, D] as one sparse matrix; the scalar features are the last columns."""
+    from scipy.sparse import csr_array, hstack  # imported lazily, as in `sgp.training.contrastive`
 
     counts = np.concatenate([np.diff(each.first) for each in embedded])
     columns = np.concatenate([each.columns for each in embedded])

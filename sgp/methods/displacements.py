@@ -1,8 +1,9 @@
-"""Displacements: what can be said of transitions without learning a network, as floors and ceilings of retrieval.
+"""Displacements: transition predictors without a learned network, as lower and upper bounds of retrieval.
 
-Ours. `renamed` is STRIPS in sentence vectors: where a state's embedding is the sum of its atoms' and the arguments of
-an action bear names of their own, an action's displacement is the same wherever each effect names only its arguments
-and constants and really changes the state. `induction` learns the effects themselves.
+These methods are ours. `renamed` represents STRIPS effects in sentence vectors. A state's embedding is the sum of its
+atoms' embeddings, and the action's arguments have fixed names. The displacement of a schema is then the same for all
+its actions if each effect mentions only its arguments and constants and really changes the state. `induction` learns
+the effects themselves.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ Vectors = NDArray[np.float64]
 Kind = Literal["copy", "schema", "grounded", "ridge", "renamed", "induction"]
 _BAG = TextConfig("symbols")  # a state is a bag of its atoms
 _TABLES = "displacements.safetensors"
-Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted, over the places of arguments
+Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted atoms, over argument positions
 
 
 @dataclass(frozen=True)
 class DisplacementTraining:
-    """What is known of an action, in which embedding. Raises ConfigurationError for what cannot be."""
+    """Kind of predictor and text embedding."""
 
     kind: Kind = "renamed"
     text: TextConfig = field(default_factory=TextConfig)
@@ -61,7 +62,7 @@ class DisplacementTraining:
 
 
 def renamed(atom: Atom, action: Action) -> Atom:
-    """An atom with the action's arguments under the names of their places."""
+    """Replace the action's arguments in an atom by the names of their positions."""
     return Atom(atom.predicate, tuple(_place(name, action) for name in atom.objects))
 
 
@@ -70,28 +71,29 @@ def _place(name: str, action: Action) -> str:
 
 
 class Copy:
-    """Predicts that nothing changes."""
+    """Predictor of no change."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder]):
         self.encoder_of = encoder_of
 
     def refuses(self, task: Task) -> str | None:
-        """Why a text is too long for the encoder, or None."""
+        """Return why a text is too long for the encoder, or None."""
         return self.encoder_of(task).refuses(task)
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """The states' embeddings [n, D]."""
+        """Return the states' embeddings [n, D]."""
         return self.encoder_of(task).embed(task, states)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The states' own embeddings [n, D]."""
+        """Return the states' own embeddings [n, D]."""
         return self.embed(task, states)
 
 
 class Displaced(Copy):
-    """Adds the mean displacement of an action in training, or of its schema where the action was not met.
+    """Predictor that adds the mean training displacement of an action, or of its schema if the action is unseen.
 
-    `means` [m, D] are of what `names` names (`_named`); to actions of an unseen schema nothing is added, which is told.
+    Row i of `means` [m, D] belongs to `names[i]` (see `_named`). An action of an unseen schema is predicted to change
+    nothing; a warning is logged.
     """
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
@@ -99,7 +101,7 @@ class Displaced(Copy):
         self._means = dict(zip(names, means, strict=True))
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted embeddings [n, D]."""
+        """Return the predicted embeddings [n, D]."""
         return self._displaced(task, self.embed(task, states), actions)
 
     def _displaced(
@@ -116,40 +118,40 @@ class Displaced(Copy):
 
 
 class Ridge(Copy):
-    """The embedding after as a linear function of those of state and action; `weights` are [2 D + 1, D]."""
+    """Next embedding as a linear function of the embeddings of state and action; `weights` are [2 D + 1, D]."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], weights: Vectors):
         super().__init__(encoder_of)
         self._weights = weights
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted embeddings [n, D]."""
+        """Return the predicted embeddings [n, D]."""
         encoder = self.encoder_of(task)
         return np.asarray(_beside(encoder.embed(task, states), encoder.embed_actions(actions)) @ self._weights)
 
 
 class Renamed(Displaced):
-    """The same where the action's arguments bear names of their own, in states and candidates alike."""
+    """`Displaced` with the action's arguments renamed, in states and candidates."""
 
     def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
-        """The states' embeddings [n, D] with the action's arguments renamed."""
+        """Return the states' embeddings [n, D] with the action's arguments renamed."""
         return seen_from(self.encoder_of(task), task, states, action)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted embeddings [n, D], each as seen from its action."""
+        """Return the predicted embeddings [n, D], each with the arguments of its action renamed."""
         seen = [self.embed_seen(task, [state], action)[0] for state, action in zip(states, actions, strict=True)]
         return self._displaced(task, np.array(seen), actions)
 
 
 class Induced(Copy):
-    """Adds and deletes the atoms that a schema was seen to add and to delete, over its arguments."""
+    """Predictor that applies the observed add and delete effects of a schema."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
         super().__init__(encoder_of)
         self._effects = effects
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The embeddings [n, D] of the predicted states."""
+        """Return the embeddings [n, D] of the predicted states."""
         encoder = self.encoder_of(task)
         return np.array(
             [encoder.embed_atoms(self._after(task, state, each)) for state, each in zip(states, actions, strict=True)]
@@ -166,7 +168,7 @@ class Induced(Copy):
 
 
 class Displacements:
-    """Floors and ceilings of retrieval: nothing, means, ridge, and lifted displacements and effects."""
+    """Retrieval baselines: no change, mean displacements, ridge regression, lifted displacements and lifted effects."""
 
     key = "displacements"
     title = "Displacements"
@@ -181,15 +183,15 @@ class Displacements:
     }
 
     def deterministic(self, training: DisplacementTraining) -> bool:
-        """Nothing is drawn; splits of what is learned from are, by the seed."""
+        """Return False: the seed splits the training data, although training draws nothing."""
         return False
 
     def invariant(self, training: DisplacementTraining) -> bool:
-        """Names are parts of sentences; those of arguments alone are not where they are renamed."""
+        """Return False: sentences contain names, and renaming hides only those of arguments."""
         return False
 
     def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
-        """Takes the means, solves the regression, or collects the effects."""
+        """Compute the means, solve the regression, or collect the effects."""
         encoder_of = text_encoders(training.text)
         tensors, about = _learned(training, list(data.train), encoder_of)
         _write(draft.folder / _TABLES, tensors, about)
@@ -199,7 +201,7 @@ class Displacements:
         return model
 
     def load_model(self, run: Run) -> TransitionModel:
-        """The model of a run, verified to embed a state as it did when it was trained."""
+        """Return the model of a run, verified against the embedding stored in the run."""
         training = from_record(DisplacementTraining, run.training)
         model = _model(training, run.folder / _TABLES, text_encoders(training.text))
         task = Task(run.check_problem)
@@ -208,7 +210,7 @@ class Displacements:
 
 
 def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action: Action) -> NDArray[np.float32]:
-    """States' embeddings [n, D], sums over atoms, in which the action's arguments have the names of their places."""
+    """Return the states' embeddings [n, D], sums over atoms, with the action's arguments named by position."""
     found = np.array(encoder.embed(task, states))
     fluents = [task.fluents(state) for state in states]
     named = [
@@ -228,7 +230,7 @@ def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action:
 def _learned(
     training: DisplacementTraining, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
 ) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """What a model is made from: arrays by name, and words."""
+    """Return the learned arrays by name, and metadata texts."""
     match training.kind:
         case "copy":
             return {"nothing": np.zeros(1)}, {}
@@ -265,7 +267,7 @@ def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
 def _means(
     kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
 ) -> tuple[list[str], Vectors]:
-    """Mean displacements [m, D] of schemas, and of actions where they are asked for, with their names."""
+    """Return names and mean displacements [m, D] of schemas and, for kind "grounded", of actions."""
     changes: dict[str, list[Vectors]] = defaultdict(list)
     for task, before, action, after in transitions:
         encoder = encoder_of(task)
@@ -279,7 +281,7 @@ def _means(
 def _regression(
     transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder], penalty: float
 ) -> Vectors:
-    """The weights [2 D + 1, D] of least squares with a penalty on all but the last, which stands alone."""
+    """Return the ridge weights [2 D + 1, D]; the intercept (last row) is not penalised."""
     before, action, after = list[NDArray[np.float32]](), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
     for task, one, taken, other in transitions:
         encoder = encoder_of(task)
@@ -294,12 +296,12 @@ def _regression(
 
 
 def _beside(states: NDArray[np.float32], actions: NDArray[np.float32]) -> Vectors:
-    """States and actions [n, D] in rows [n, 2 D + 1], a one behind them."""
+    """Concatenate states and actions [n, D] to rows [n, 2 D + 1] with a final 1."""
     return np.hstack([states, actions, np.ones((len(states), 1))]).astype(np.float64)
 
 
 def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], list[Atom]]]:
-    """What each schema was seen to add and to delete, over the places of its arguments."""
+    """Return the observed add and delete effects of each schema, over argument positions."""
     found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
     for task, before, action, after in transitions:
         held, holds = set(task.fluents(before)), set(task.fluents(after))
@@ -309,21 +311,21 @@ def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], l
 
 
 def _grounded(atom: Atom, action: Action) -> Atom:
-    """An atom over an action's arguments where it has the names of their places."""
+    """Replace the names of argument positions in an atom by the action's arguments."""
     names = {_place(name, action): name for name in action.objects}
     return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
 
 
 def _named(task: Task, name: str) -> str:
-    """An action or schema among those of several domains, of which two may have schemas of one name."""
+    """Return the name of an action or schema prefixed by its domain, because two domains may share a schema name."""
     return f"{task.domain_text.name} {name}"
 
 
-_TOLD: set[str] = set()  # one a process: every model of a lesson lacks the same schemas
+_TOLD: set[str] = set()  # per process, because all models of one split lack the same schemas
 
 
 def _tell_unseen(task: Task, action: Action) -> None:
-    """Logs once that nothing is known of the changes that a schema's actions make."""
+    """Log once per schema that its effects are unknown."""
     name = _named(task, action.name)
     if name not in _TOLD:
         _TOLD.add(name)
@@ -340,7 +342,7 @@ def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) 
 
 
 def _read(file: Path) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """Raises StoreError for a file that is damaged."""
+    """Read arrays and metadata; raises StoreError for a damaged file."""
     try:
         with safe_open(file, "np") as kept:
             return {name: kept.get_tensor(name) for name in kept.keys()}, kept.metadata() or {}  # noqa: SIM118

@@ -1,45 +1,39 @@
-"""EmbedPlan: predicts the state after an action in the space of frozen sentence vectors.
+"""EmbedPlan: prediction of the next state in the space of frozen sentence vectors.
 
-Source: "Textual Planning with Explicit Latent Transitions" (embedplan). States and actions are said in English and
-embedded by a frozen encoder; heads and a small network are learned by contrast. It is measured by retrieval. That it
-plans, too, is ours: it goes where what it predicts looks most like the goal.
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan). States and actions are described in English and
+embedded by a frozen encoder; projection heads and a small network are trained contrastively. The paper measures
+retrieval. Planning with the model is ours: it follows predictions that are most similar to the goal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.runs import Run
 from sgp.datasets.training_data import Transitions
 from sgp.encoders.text import TextConfig, TextEncoder
-from sgp.methods.configuration import from_record
-from sgp.methods.contract import Snapshot
-from sgp.methods.passing import keep_one
-from sgp.methods.texts import text_encoders
-from sgp.models.device import Device, choose_device
+from sgp.methods.network_method import NetworkMethod, Vectors
+from sgp.methods.texts import encoder_of_domain, text_encoders
+from sgp.models.device import Device
 from sgp.models.latent_transition import LatentShape, LatentTransition
-from sgp.planning.pddl import Action
+from sgp.planning.pddl import Action, DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.task import State, Task
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.toward_goal import GoalwardDecoding
-from sgp.training.checkpoint import identify
-from sgp.training.latent_transitions import ContrastTraining, mean_loss, train_transitions, transition_rows
-
-_WEIGHTS = "model.safetensors"
+from sgp.training.fit import Epoch, FitContext
+from sgp.training.latent_transitions import ContrastTraining, fit_transitions, mean_loss, transition_rows
 
 
 @dataclass(frozen=True)
 class EmbedPlanTraining:
-    """What is embedded how, by which network, and how it is learned."""
+    """Text encoder, network and training."""
 
     text: TextConfig = field(default_factory=TextConfig)
     shape: LatentShape = field(default_factory=LatentShape)
@@ -47,25 +41,25 @@ class EmbedPlanTraining:
 
 
 class LatentModel:
-    """The model of transitions: a frozen encoder of texts, and the network above it. Embeddings have length 1."""
+    """Transition model: a frozen text encoder and a network on top; embeddings have length 1."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], network: LatentTransition, device: Device):
-        self.encoder_of, self.network, self.device = encoder_of, network.to(device).eval(), device
+        self.encoder_of, self.network, self.device = encoder_of, network, device
 
     def refuses(self, task: Task) -> str | None:
-        """Why a text is too long for the encoder, or None."""
+        """Return why a text is too long for the encoder, or None."""
         return self.encoder_of(task).refuses(task)
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """The states' latent embeddings [n, L]."""
+        """Return the states' latent embeddings [n, L]."""
         return self._numbers(self.network.embed, self.encoder_of(task).embed(task, states))
 
     def embed_goal(self, task: Task) -> NDArray[np.floating[Any]]:
-        """The goal's latent embedding [L], that of a state in which its positive atoms alone hold."""
+        """Return the latent embedding [L] of a state in which exactly the goal's positive atoms are true."""
         return np.asarray(self._numbers(self.network.embed, self.encoder_of(task).embed_goal(task)[None])[0])
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted latent embeddings [n, L] of the states after."""
+        """Return the predicted latent embeddings [n, L] of the next states."""
         encoder, places = self.encoder_of(task), {state: place for place, state in enumerate(dict.fromkeys(states))}
         rows = encoder.embed(task, list(places))[[places[state] for state in states]]
         return self._numbers(self.network.predict, rows, encoder.embed_actions(actions))
@@ -77,13 +71,12 @@ class LatentModel:
         return found
 
 
-class EmbedPlan:
-    """Predicted states in the space of sentences, learned by contrast."""
+class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransition, LatentModel]):
+    """Next-state prediction in the space of sentence vectors, trained contrastively."""
 
     key = "embedplan"
     title = "EmbedPlan"
     paper = "embedplan"
-    libraries = ("torch",)
     learns_from = Transitions
     variants: Mapping[str, EmbedPlanTraining] = {
         "minilm-atoms": EmbedPlanTraining(),
@@ -94,90 +87,52 @@ class EmbedPlan:
     }
     decodings: Mapping[str, GoalwardDecoding] = {
         DEFAULT: GoalwardDecoding(),
-        "true-successors": GoalwardDecoding(compared="true"),  # what planning would be if every prediction were right
+        "true-successors": GoalwardDecoding(compared="true"),  # upper bound: planning with perfect predictions
     }
 
-    def deterministic(self, training: EmbedPlanTraining) -> bool:
-        """Training starts from random weights."""
-        return False
-
     def invariant(self, training: EmbedPlanTraining) -> bool:
-        """Names are parts of sentences."""
+        """Return False: sentences contain names."""
         return False
 
-    def snapshots(
-        self, training: EmbedPlanTraining, data: Transitions, folder: Path, seed: int, device: Device, after: int = 0
-    ) -> Iterator[Snapshot]:
-        """The model after every epoch, the first one where there is none; `folder` keeps the last epochs.
+    def build(self, training: EmbedPlanTraining, domain: DomainText) -> LatentTransition:
+        """Build the heads and the network on top of the frozen encoder."""
+        return LatentTransition(encoder_of_domain(training.text, domain).dimension, training.shape)
 
-        Raises ConfigurationError where the loss is no longer finite and for a text over the encoder's limit, StoreError
-        where the folder is damaged or of another training.
+    def fit(
+        self, training: EmbedPlanTraining, data: Transitions, network: LatentTransition, context: FitContext
+    ) -> Iterator[Epoch]:
+        """Train until the validation loss stops falling; with 0 epochs yield the untrained network as epoch 0.
+
+        Raises ConfigurationError for a text longer than the encoder's limit.
         """
         encoder_of, config = text_encoders(training.text), training.training
         train, validation = (
-            transition_rows(part, encoder_of, config.actions, seed, f"embed {data.domain}")
+            transition_rows(part, encoder_of, config.actions, context.seed, f"embed {data.domain}")
             for part in (data.train, data.validation)
         )
-        network = _network(train.states.shape[1], training.shape, seed)
-        if not config.epochs and not after:
-            loss = mean_loss(network, config, validation)
-            save = partial(self._save, training, data, network.state_dict(), {"epoch": 0, "validation_loss": loss})
-            yield Snapshot("untrained", training, loss, save)
-        identity = identify((data.sha256, asdict(training), seed))
-        for epoch in train_transitions(network, config, train, validation, seed, device, folder, identity, after):
-            save = partial(self._save, training, data, epoch.weights, epoch.facts)
-            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
+        metrics = {"dimension": train.states.shape[1]}
+        if not config.epochs and not context.after:
+            yield Epoch(0, None, mean_loss(network, config, validation), network.state_dict(), metrics)
+        for epoch in fit_transitions(network, config, train, validation, context):
+            yield replace(epoch, metrics=metrics)
 
-    def train(self, training: EmbedPlanTraining, data: Transitions, draft: RunDraft) -> Planner:
-        """Trains until the loss in validation no longer falls, and keeps the epoch in which it was least.
-
-        Raises what `snapshots` raises.
-        """
-        keep_one(self, training, training.training.epochs, data, draft, "least loss")
-        dimension = int(draft.facts["dimension"])
-        return self.decodings[DEFAULT].planner(_model(training, dimension, draft.folder / _WEIGHTS, draft.device))
-
-    def load(self, run: Run, decoding: GoalwardDecoding) -> Planner:
-        """The planner by the model of a run."""
-        return decoding.planner(self.load_model(run))
+    def learned(
+        self, training: EmbedPlanTraining, domain: DomainText, network: LatentTransition, device: Device
+    ) -> LatentModel:
+        """Return the transition model."""
+        return LatentModel(text_encoders(training.text), network, device)
 
     def load_model(self, run: Run) -> LatentModel:
-        """The model of a run, verified to embed a state as it did when it was trained."""
-        training, dimension = from_record(EmbedPlanTraining, run.training), int(run.record["facts"]["dimension"])
-        model = _model(training, dimension, run.folder / _WEIGHTS, choose_device("auto"))
-        task = Task(run.check_problem)
-        run.verify({"embedding": model.embed(task, [task.init])[0]})
-        return model
+        """Return the model of a run, verified against the embedding stored in the run."""
+        return self.load_learned(run)
 
-    def _save(
-        self,
-        training: EmbedPlanTraining,
-        data: Transitions,
-        weights: Mapping[str, torch.Tensor],
-        facts: Mapping[str, float],
-        draft: RunDraft,
-    ) -> None:
-        first = data.train[0].task
-        dimension = text_encoders(training.text)(first).dimension
-        network = _network(dimension, training.shape, seed=0)
-        network.load_state_dict(weights)
-        network.save(draft.folder / _WEIGHTS)
-        draft.facts.update(**facts, dimension=dimension, parameters=network.count_parameters())
-        model = _model(training, dimension, draft.folder / _WEIGHTS, draft.device)
-        draft.keep_check(first.problem, {"embedding": model.embed(first, [first.init])[0]})
+    def planner(self, training: EmbedPlanTraining, learned: LatentModel, decoding: GoalwardDecoding) -> Planner:
+        """Return a beam search toward states that are most similar to the goal."""
+        return decoding.planner(learned)
 
-
-def _model(training: EmbedPlanTraining, dimension: int, weights: Path, device: Device) -> LatentModel:
-    network = _network(dimension, training.shape, seed=0)
-    network.read(weights)
-    return LatentModel(text_encoders(training.text), network, device)
-
-
-def _network(dimension: int, shape: LatentShape, seed: int) -> LatentTransition:
-    """The network with first weights from the seed; torch's global generator is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return LatentTransition(dimension, shape)
+    def sample(self, training: EmbedPlanTraining, learned: LatentModel, task: Task) -> Vectors:
+        """Return the embedding of the initial state."""
+        return {"embedding": learned.embed(task, [task.init])[0]}
 
 
 METHOD = EmbedPlan()

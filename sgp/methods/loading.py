@@ -1,9 +1,10 @@
-"""Runs become planners and models again."""
+"""Loading of planners and transition models from runs."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,24 +14,23 @@ from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.planner import Planner
-from sgp.planning.portfolio import Portfolio
+from sgp.planning.strategies import OtherPlanner, Restarts
 from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
 
-def load_planner(folder: Path | str, decoding: str = DEFAULT) -> Planner:
-    """The planner of a run's folder, verified; `decoding` is one of its method's, with settings as in `default+beam=1`.
+def load_planner(folder: Run | Path | str, decoding: str = DEFAULT) -> Planner:
+    """Load and verify the planner of a run's folder, with a decoding as in `default` or `default+beam=1`.
 
-    A run's default is the decoding that it was validated by, where its training names one.
-
-    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
-    whose models do not plan, ConfigurationError for an unknown decoding or one that the training does not allow.
+    The decoding "default" is the one that validated the run, where its training names one. Raises StoreError where a
+    file is damaged or of another version, InputError where the method makes no planners, ConfigurationError for an
+    unknown decoding or one that conflicts with the training.
     """
     return planner_of(open_run(folder), decoding)
 
 
 def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
-    """The planner of an opened run, as `load_planner` gives it."""
+    """Return the planner of an opened run; see `load_planner`."""
     method = planning_method(run.key.method)
 
     def load() -> Planner:
@@ -41,12 +41,11 @@ def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
 
 def load_portfolio(
     folders: Sequence[Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
-) -> Portfolio:
-    """The planners of several runs, which try a problem one after the other, best first, then with restarts.
+) -> Planner:
+    """Load several runs as a portfolio: the planners try a problem one after the other, then restart with noise.
 
-    `restarts` is how many where no limit ends them. Raises ConfigurationError where no run is given, DomainMismatch
-    where the runs were trained on different domains, and as `load_planner` does StoreError, InputError,
-    ConfigurationError and MissingLibrary.
+    Give the best run first. `restarts` is the number of restarts, used where no limit ends them. Raises DomainMismatch
+    where the runs were trained on different domains; other errors as in `load_planner`.
     """
     if not folders:
         raise ConfigurationError("no run is given; expected the folders of some")
@@ -58,20 +57,21 @@ def load_portfolio(
                 f"{runs[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
             )
     first, *others = (planner_of(run, decoding) for run in runs)
-    return Portfolio.of(first, restarts, seed, others)
+    fallbacks = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+    return replace(first, fallbacks=(*fallbacks, Restarts(restarts, seed)))
 
 
-def load_model(folder: Path | str) -> TransitionModel:
-    """The model of transitions in a run's folder, verified.
+def load_model(folder: Run | Path | str) -> TransitionModel:
+    """Load and verify the transition model of a run's folder.
 
-    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
-    that makes planners.
+    Raises StoreError where a file is damaged or of another version, InputError where the method makes no transition
+    models.
     """
     return model_of(open_run(folder))
 
 
 def model_of(run: Run) -> TransitionModel:
-    """The model of transitions of an opened run, as `load_model` gives it."""
+    """Return the transition model of an opened run; see `load_model`."""
     method = get_method(run.key.method)
     if not isinstance(method, PredictingMethod):
         raise InputError(
@@ -82,7 +82,7 @@ def model_of(run: Run) -> TransitionModel:
 
 
 def require_loadable(run: Run) -> None:
-    """Raises what `load_planner` or `load_model` raises of a run, whichever it is for."""
+    """Load the planner or model of a run and raise the loading error, if any."""
     if isinstance(get_method(run.key.method), PredictingMethod):
         model_of(run)
     else:
@@ -90,17 +90,17 @@ def require_loadable(run: Run) -> None:
 
 
 def forget() -> None:
-    """Drops what is kept of runs, so that they are read from their folders again."""
+    """Clear the cache of loaded runs, so that they are read from disk again."""
     _KEPT.clear()
 
 
 Loaded = TypeVar("Loaded")
-_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # what was loaded, by folder, run and what it is
+_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # loaded planners and models by folder, run hash and kind
 _MOST_KEPT = 32
 
 
 def _kept(run: Run, what: str, load: Callable[[], Loaded]) -> Loaded:
-    """What a run holds, a planner or a model of transitions; kept while its folder holds the run of this hash."""
+    """Return the planner or model of a run, cached by the run's folder and hash."""
     place = str(run.folder), run.sha256, what
     if place in _KEPT:
         _KEPT.move_to_end(place)
@@ -108,7 +108,7 @@ def _kept(run: Run, what: str, load: Callable[[], Loaded]) -> Loaded:
         return known
     try:
         found = load()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # the record is of another version
         raise StoreError(
             f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
         ) from error

@@ -1,4 +1,4 @@
-"""Go anywhere: a trivial planner that every report shows beside the learned ones."""
+"""Random successor: a trivial planner, shown in every report as a baseline."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sgp.policies.random_successor import RandomSuccessor
 
 @dataclass(frozen=True)
 class RandomSuccessorTraining:
-    """Nothing to configure."""
+    """Empty configuration."""
 
 
 class RandomWalk:
-    """Takes a random successor that was not visited."""
+    """Method whose planner takes a random unvisited successor."""
 
     key = "random-successor"
     title = "Random successor"
@@ -30,19 +30,19 @@ class RandomWalk:
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
 
     def deterministic(self, training: RandomSuccessorTraining) -> bool:
-        """Every seed walks another way."""
+        """Return False: every seed gives another walk."""
         return False
 
     def invariant(self, training: RandomSuccessorTraining) -> bool:
-        """The costs are drawn in the order of the candidates."""
+        """Return False: costs are drawn in the order of the candidates."""
         return False
 
     def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:
-        """Nothing to learn."""
+        """Return the planner; nothing is learned."""
         return self.decodings[DEFAULT].planner(RandomSuccessor(draft.key.seed), one_step)
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """The planner with the run's seed."""
+        """Return the planner with the run's seed."""
         return decoding.planner(RandomSuccessor(run.key.seed), one_step)
 
 

@@ -1,17 +1,17 @@
-"""State-centric planning: predict the next state's embedding, take the nearest valid successor.
+"""State-centric planning: predict the next state's embedding and take the nearest valid successor.
 
-Source: "On Sample-Efficient Generalized Planning via Learned Transition Models" (state-centric). A state and its goal
-become a feature vector each; a model predicts the next state's vector (state mode) or the change of the vector
-(delta mode); of the successors that the actions allow, the nearest is taken, so that every step is executable.
+Source: "On Sample-Efficient Generalized Planning via Learned Transition Models" (state-centric). State and goal are
+each encoded as a feature vector. A model predicts the next state's vector (state mode) or the change of the vector
+(delta mode). The planner takes the nearest of the applicable actions' successors, so that every step is executable.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.domains import serving
-from sgp.encoders import encoder_keys, plugged_encoder, recorded_encoder_libraries
-from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders import EncoderKind, StateEncoder, encoder_keys, plugged_encoder, recorded_encoder_libraries
 from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL, WLConfig, WLEncoder
@@ -39,11 +38,12 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import Metric, NearestEmbedding
-from sgp.policies.predictors import Mode, RecurrentPredictor, RowPredictor
+from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RecurrentPredictor, RowPredictor
+from sgp.progress import track
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
-from sgp.training.prediction_rows import Sequences, prediction_rows
-from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
+from sgp.training.checkpoint import identify
+from sgp.training.fit import Epoch, FitContext
+from sgp.training.recurrent import Loss, RecurrentTraining, Sequences, best_epoch, fit_recurrent, prediction_rows
 
 Model = Literal["xgboost", "lstm"]
 
@@ -61,8 +61,8 @@ class LSTMConfig:
 
     shape: LSTMShape = field(default_factory=LSTMShape)
     training: RecurrentTraining = field(default_factory=RecurrentTraining)
-    state_head: Head = "two-layer"  # with which all four parameter counts of Table 3 come out
-    delta_head: Head = "linear"  # as published; the text has "two-layer", Table 3 counts neither
+    state_head: Head = "two-layer"  # reproduces all four parameter counts of Table 3
+    delta_head: Head = "linear"  # as published; the text has "two-layer"; linear matches no count of Table 3
 
     def __post_init__(self) -> None:
         for name in ("state_head", "delta_head"):
@@ -74,17 +74,17 @@ class LSTMConfig:
 
 @dataclass(frozen=True)
 class StateCentricTraining:
-    """What is predicted, from which features, by which model."""
+    """Encoder, model and prediction target."""
 
-    encoder: str = "wl"  # Weisfeiler-Leman features, fixed-size slots (fsf), sentences (text), or of another package
-    model: Model = "xgboost"  # boosted trees, or an LSTM that remembers the path
-    mode: Mode = "delta"  # predict the next embedding, or its difference from the present one
+    encoder: str = "wl"  # Weisfeiler-Leman features, fixed-size slots (fsf), sentences (text), or a plugin's encoder
+    model: Model = "xgboost"  # boosted trees, or an LSTM over the path
+    mode: Mode = "delta"  # predict the next embedding, or its difference from the current one
     wl: WLConfig = field(default_factory=WLConfig)
     text: TextConfig = field(default_factory=TextConfig)
     boosting: BoostingConfig = field(default_factory=BoostingConfig)
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
-    parts: int = 20  # of the rounds or epochs, each of which gives a planner to select from
-    decoding: str = DEFAULT  # by which validation selects among these
+    parts: int = 20  # rounds or epochs are divided into so many parts; each gives one planner to select from
+    decoding: str = DEFAULT  # used by validation to select among these planners
 
     def __post_init__(self) -> None:
         known = {"encoder": encoder_keys(), "model": get_args(Model), "mode": get_args(Mode)}
@@ -97,10 +97,10 @@ class StateCentricTraining:
 
 @dataclass(frozen=True)
 class StateCentricDecoding(BeamDecoding):
-    """A beam over the paper's successors, or over jumps."""
+    """A beam over one-step successors, as in the paper, or over jumps."""
 
     beam: int = 3  # state-centric, Table 7
-    strip_static: bool = False  # without static atoms, as the published implementation does by accident
+    strip_static: bool = False  # omit static atoms, as the published implementation does by accident
 
 
 class StateCentric:
@@ -119,27 +119,30 @@ class StateCentric:
         DEFAULT: StateCentricDecoding(),
         "greedy": StateCentricDecoding(beam=1),
         "no-statics": StateCentricDecoding(strip_static=True),
-        "jumps": StateCentricDecoding(candidates="aiw", enough=128),  # ours: those of contrastive jumps
+        "jumps": StateCentricDecoding(candidates="aiw", enough=128),  # ours: the candidates of contrastive jumps
     }
-    sweep: Sequence[Settings] = ()  # it passes through rounds or epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are rounds or epochs
 
     def deterministic(self, config: StateCentricTraining) -> bool:
-        """Boosting samples nothing; the LSTM starts from random weights."""
+        """Return whether the model is XGBoost: boosting samples nothing, the LSTM starts from random weights."""
         return config.model == "xgboost"
 
     def invariant(self, config: StateCentricTraining) -> bool:
-        """WL colours know no names; the slots stand in the order of the objects."""
+        """Return whether the encoder is invariant: WL colours contain no names, FSF slots are in object order."""
         return config.encoder != _SLOTS and _kind(config).invariant
 
     def train(self, config: StateCentricTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Makes the encoder from the training states and fits the model, stopping by the validation trajectories."""
+        """Fit the encoder to the training states, then the model with early stopping on the validation trajectories."""
         started = time.perf_counter()
         fitting = _Fitting.of(config, data, draft.key.seed, draft.device)
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
         if config.model == "xgboost":
             fitted = fitting.with_trees(fitting.trees(title)[0])
         else:
-            fitted = fitting.with_network(*fitting.recurrent().best(config.lstm.training.epochs, title))
+            epochs = track(fitting.epochs(FitContext(draft.key.seed, draft.device)), title, config.lstm.training.epochs)
+            best = best_epoch(epochs)
+            assert best is not None, "there is at least one epoch"
+            fitted = fitting.with_network(best)
         fitted.save(data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return fitted.planner(self.decodings[DEFAULT])
@@ -153,21 +156,34 @@ class StateCentric:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """One planner for each part of a training's rounds or epochs: the one of least validation loss in that part.
+        """Yield the planner of least validation loss of each part of a training's rounds or epochs.
 
-        So the one of least loss is what `train` gives. An LSTM's training goes on from `folder`; boosting, which is
-        quick beside validation, is done anew.
+        The planner of least loss overall equals that of `train`. An LSTM's training resumes from `folder`; boosting is
+        repeated because it is fast compared with validation.
         """
         fitting = _Fitting.of(config, data, seed, device)
         title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
         if config.model == "xgboost":
-            return fitting.rounds(config.parts, title, after)
-        return fitting.epochs(config.parts, title, after, folder)
+            trees, losses = fitting.trees(title)
+            for part in _parts(len(losses), config.parts)[after:]:
+                rounds = min(part, key=lambda number: losses[number - 1])
+                fitted = fitting.with_trees(trees if rounds == trees.rounds else trees.after(rounds))
+                yield Snapshot(f"round {rounds}", config, losses[rounds - 1], partial(fitted.save, data))
+            return
+        parts = _parts(config.lstm.training.epochs, config.parts)
+        ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
+        done = ends[after - 1] if after else 0
+        epochs = track(fitting.epochs(FitContext(seed, device, folder, identity, done, ends)), title, ends[-1] - done)
+        for part in parts[after:]:
+            best = best_epoch(islice(epochs, len(part)))
+            if best is not None:
+                save = partial(fitting.with_network(best).save, data)
+                yield Snapshot(f"epoch {best.number}", config, best.validation_loss, save)
 
     def load(self, run: Run, decoding: StateCentricDecoding) -> Planner:
-        """The planner of a run, verified to predict what it predicted when it was trained.
+        """Return the planner of a run, verified against the predictions stored in the run.
 
-        Raises ConfigurationError for a decoding without static atoms where the encoder knows none.
+        Raises ConfigurationError for `strip_static` with an encoder other than WL.
         """
         config, facts = from_record(StateCentricTraining, run.training), run.record["facts"]
         if decoding.strip_static and config.encoder != "wl":
@@ -196,7 +212,7 @@ class StateCentric:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A fitted model with its encoder, and what its run says of it."""
+    """A fitted model with its encoder, and the facts that its run records."""
 
     config: StateCentricTraining
     encoder: StateEncoder
@@ -213,7 +229,7 @@ class _Fitted:
         return decoding.planner(self.policy(decoding.strip_static), one_step)
 
     def save(self, data: Demonstrations, draft: RunDraft) -> None:
-        """Writes what `load` reads."""
+        """Write the files that `load` reads."""
         if self.config.encoder != _SLOTS:
             _kind(self.config).save(self.encoder, draft.folder / _ENCODER)
         draft.libraries = recorded_encoder_libraries(self.config.encoder)
@@ -227,7 +243,7 @@ class _Fitted:
 
 @dataclass(frozen=True)
 class _Fitting:
-    """What models are fitted to: a domain's trajectories through an encoder."""
+    """Training data of the models: a domain's trajectories and a fitted encoder."""
 
     config: StateCentricTraining
     data: Demonstrations
@@ -237,14 +253,14 @@ class _Fitting:
 
     @classmethod
     def of(cls, config: StateCentricTraining, data: Demonstrations, seed: int, device: Device) -> _Fitting:
-        """Makes the encoder from the training states."""
+        """Fit the encoder to the training states."""
         if config.encoder == _SLOTS:
             return cls(config, data, _fsf(data.train[0].task.domain_text, data.largest), seed, device)
         encoder = _kind(config).fit([(each.task, each.states) for each in data.train], data.largest)
         return cls(config, data, encoder, seed, device)
 
     def trees(self, title: str) -> tuple[BoostedTrees, Sequence[float]]:
-        """The trees of least validation loss, and that loss after each round."""
+        """Return the trees of least validation loss, and the validation loss after each round."""
         train, validation = map(_stack, self._transitions())
         return fit_boosted_trees(self.config.boosting, train, validation, self.seed, self.device, title=title)
 
@@ -252,59 +268,27 @@ class _Fitting:
         facts = {"rounds": trees.rounds, "nodes": trees.count_nodes()}
         return _Fitted(self.config, self.encoder, RowPredictor(trees, self.config.mode), facts)
 
-    def rounds(self, parts: int, title: str, after: int) -> Iterator[Snapshot]:
-        """The round of least validation loss of each part of a boosting, without the first `after` of them."""
-        trees, losses = self.trees(title)
-        for part in _parts(len(losses), parts)[after:]:
-            best = min(part, key=lambda rounds: losses[rounds - 1])
-            kept = trees if best == trees.rounds else trees.after(best)
-            yield self._snapshot(f"round {best}", losses[best - 1], self.with_trees(kept))
-
-    def recurrent(self) -> RecurrentFit:
-        """The training of a network, at its start."""
+    def epochs(self, context: FitContext) -> Iterator[Epoch]:
+        """Yield the epochs of a network's training."""
         config, (train, validation) = self.config, self._transitions()
         network = _network(config, self.encoder.dimension, self.seed)
-        return RecurrentFit(
-            network, config.lstm.training, LOSSES[config.mode], train, validation, self.seed, self.device
-        )
+        return fit_recurrent(network, config.lstm.training, LOSSES[config.mode], train, validation, context)
 
-    def with_network(self, network: RecurrentModel, best: Mapping[str, float]) -> _Fitted:
-        facts = {"parameters": network.count_parameters(), **best}
-        return _Fitted(self.config, self.encoder, RecurrentPredictor(network, self.config.mode), facts)
-
-    def epochs(self, parts: int, title: str, after: int, folder: Path) -> Iterator[Snapshot]:
-        """The epoch of least validation loss of each part of a training, without the first `after` of them.
-
-        After each part the training is kept in `folder`; where the one after part `after` is missing, it is done anew.
-        """
-        fit = self.recurrent()
-        ends = [0, *(part[-1] for part in _parts(self.config.lstm.training.epochs, parts))]
-        kept = folder / f"epoch{ends[after]}.safetensors"
-        if kept.is_file():
-            fit.resume(kept)
-        for end in ends[1:]:
-            if end <= fit.epoch:
-                continue
-            network, best = fit.best(end - fit.epoch, f"{title}, to epoch {end}")
-            if end > ends[after]:
-                yield self._snapshot(
-                    f"epoch {best['epoch']}", best["validation_loss"], self.with_network(network, best)
-                )
-                before, kept = kept, folder / f"epoch{end}.safetensors"
-                fit.save(kept)
-                before.unlink(missing_ok=True)
+    def with_network(self, epoch: Epoch) -> _Fitted:
+        network = _network(self.config, self.encoder.dimension, seed=0)
+        network.load_state_dict(epoch.weights)
+        facts = {"parameters": network.count_parameters(), **epoch.facts}
+        predictor = RecurrentPredictor(network.to(self.device).eval(), self.config.mode)
+        return _Fitted(self.config, self.encoder, predictor, facts)
 
     def _transitions(self) -> tuple[Sequences, Sequences]:
-        """Of the training trajectories, and of those for validation."""
+        """Return the sequences of the training and of the validation trajectories."""
         encoder, mode = self.encoder, self.config.mode
         return prediction_rows(encoder, self.data.train, mode), prediction_rows(encoder, self.data.validation, mode)
 
-    def _snapshot(self, name: str, loss: float, fitted: _Fitted) -> Snapshot:
-        return Snapshot(name, fitted.config, loss, partial(fitted.save, self.data))
-
 
 def _kind(config: StateCentricTraining) -> EncoderKind:
-    """What makes the encoder and finds it again, for all but the slots, which a domain of the house defines."""
+    """Return the kind of encoder; FSF slots have none, because they are defined by a built-in domain."""
     if config.encoder == "wl":
         return WL(config.wl)
     return Text(config.text) if config.encoder == "text" else plugged_encoder(config.encoder)
@@ -314,13 +298,13 @@ def _fsf(text: DomainText, objects: int) -> FSFEncoder:
     domain = serving(text)
     if domain is None:
         raise ConfigurationError(
-            f"domain '{text.name}' is none of the house's, so that the encoding 'fsf' has no slots for it; use 'wl'"
+            f"encoder fsf is defined for built-in domains only and '{text.name}' is none; use encoder wl"
         )
     return FSFEncoder(domain, objects)
 
 
 def _network(config: StateCentricTraining, dimension: int, seed: int) -> RecurrentModel:
-    """The network with first weights from the seed; torch's global generator is left as it was."""
+    """Build the network with initial weights from the seed; torch's global generator is not changed."""
     head = config.lstm.state_head if config.mode == "state" else config.lstm.delta_head
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -328,13 +312,13 @@ def _network(config: StateCentricTraining, dimension: int, seed: int) -> Recurre
 
 
 def _parts(count: int, parts: int) -> list[range]:
-    """The numbers from 1 to `count` in so many parts of nearly equal length, or of one number each."""
+    """Split the numbers 1 to `count` into `parts` ranges of nearly equal length, at most one range per number."""
     parts = min(parts, count)
     return [range(count * part // parts + 1, count * (part + 1) // parts + 1) for part in range(parts)]
 
 
 def _stack(sequences: Sequences) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """All rows and all targets."""
+    """Stack all rows and all targets."""
     rows, targets = zip(*sequences, strict=True)
     return np.vstack(rows), np.vstack(targets)
 

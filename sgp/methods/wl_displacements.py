@@ -1,6 +1,6 @@
-"""Mean changes of Weisfeiler-Leman features: what features that know no names make of transitions, as a floor.
+"""Mean changes of Weisfeiler-Leman features: a name-free baseline of transition prediction.
 
-Ours. The features are those of the planners of the house; an action is known by its schema alone.
+This method is ours. The features are those of the built-in planners; of an action only the schema is known.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ class WLDisplacementTraining:
 
 
 class _OfDomain(NamedTuple):
-    """What is known of a domain: its features, and the mean change [D] of each schema."""
+    """A domain's encoder and the mean change [D] of each schema."""
 
     encoder: WLEncoder
     changes: Mapping[str, NDArray[np.float64]]
 
 
 class WLDisplaced:
-    """Adds the mean change of an action's schema in training, in each domain that was learned from."""
+    """Predictor that adds the mean training change of an action's schema, for each training domain."""
 
     def __init__(self, of: Sequence[_OfDomain]):
         self._of = {each.encoder.domain_text.signature: each for each in of}
 
     def refuses(self, task: Task) -> str | None:
-        """That its domain was not learned from, or None."""
+        """Return that the task's domain was not trained on, or None."""
         if task.domain_text.signature in self._of:
             return None
         return f"domain {task.domain_text.name} was not learned from, and WL features are of one domain each"
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """The states' histograms [n, D]."""
+        """Return the states' histograms [n, D]."""
         return self._of[task.domain_text.signature].encoder.embed(task, states)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted histograms [n, D]; an action of a schema that was not met changes nothing."""
+        """Return the predicted histograms [n, D]; an action of an unseen schema changes nothing."""
         changes, rows = self._of[task.domain_text.signature].changes, self.embed(task, states).astype(np.float64)
         for place, action in enumerate(actions):
             rows[place] += changes.get(action.name, 0.0)
@@ -65,7 +65,7 @@ class WLDisplaced:
 
 
 class WLDisplacements:
-    """The floor of features without names."""
+    """A baseline of transition prediction with name-free features."""
 
     key = "wl-displacements"
     title = "WL displacements"
@@ -75,15 +75,15 @@ class WLDisplacements:
     variants: Mapping[str, WLDisplacementTraining] = {"schema": WLDisplacementTraining()}
 
     def deterministic(self, training: WLDisplacementTraining) -> bool:
-        """Nothing is drawn."""
+        """Return True: training draws nothing."""
         return True
 
     def invariant(self, training: WLDisplacementTraining) -> bool:
-        """WL colours know no names."""
+        """Return True: WL colours contain no names."""
         return True
 
     def train(self, training: WLDisplacementTraining, data: Transitions, draft: RunDraft) -> WLDisplaced:
-        """Collects each domain's vocabulary, then takes the means."""
+        """Collect each domain's vocabulary, then compute the means."""
         of: dict[Any, list[Transition]] = defaultdict(list)
         for step in data.train:
             of[step.task.domain_text.signature].append(step)
@@ -97,7 +97,7 @@ class WLDisplacements:
         return model
 
     def load_model(self, run: Run) -> WLDisplaced:
-        """The model of a run, verified to embed a state as it did when it was trained."""
+        """Return the model of a run, verified against the embedding stored in the run."""
         run.require_version("wlplan")
         from_record(WLDisplacementTraining, run.training)
         tables = read_json(run.folder / _CHANGES)
@@ -113,7 +113,7 @@ def _domains(pddl: Mapping[str, str]) -> list[DomainText]:
 
 
 def _learned(config: WLConfig, transitions: Sequence[Transition]) -> _OfDomain:
-    """What is known of a domain by its transitions."""
+    """Compute a domain's encoder and mean changes from its transitions."""
     states: dict[Task, dict[State, None]] = defaultdict(dict)
     for each in transitions:
         states[each.task].update({each.before: None, each.after: None})

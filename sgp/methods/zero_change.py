@@ -1,4 +1,4 @@
-"""Predict that nothing changes: a trivial predictor that every report shows beside the learned ones."""
+"""Zero change: a trivial predictor of no change, shown in every report as a baseline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.contract import Embeddings
+from sgp.encoders import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
 from sgp.planning.planner import Planner
@@ -24,7 +24,7 @@ _ENCODER = "encoder.json"
 
 @dataclass(frozen=True)
 class ZeroChangeTraining:
-    """The features in which nothing is predicted to change."""
+    """The features that are predicted not to change."""
 
     wl: WLConfig = field(default_factory=WLConfig)
 
@@ -34,7 +34,7 @@ def _unchanged(states: Embeddings, goals: Embeddings, carried: Sequence[Any]) ->
 
 
 class ZeroChange:
-    """Predicts that the state's embedding does not change, and takes the nearest successor."""
+    """Predictor of an unchanged embedding; its planner takes the nearest successor."""
 
     key = "zero-change"
     title = "Zero change"
@@ -42,19 +42,19 @@ class ZeroChange:
     libraries = ("wlplan",)
     learns_from = Demonstrations
     variants: Mapping[str, ZeroChangeTraining] = {"wl": ZeroChangeTraining()}
-    # The beam of the method that it is compared with (state-centric, Table 7).
+    # The beam of the compared method (state-centric, Table 7).
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
 
     def deterministic(self, training: ZeroChangeTraining) -> bool:
-        """Nothing is drawn."""
+        """Return True: training draws nothing."""
         return True
 
     def invariant(self, training: ZeroChangeTraining) -> bool:
-        """WL colours know no names."""
+        """Return True: WL colours contain no names."""
         return True
 
     def train(self, training: ZeroChangeTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Collects the WL vocabulary; there is nothing else to learn."""
+        """Collect the WL vocabulary; nothing else is learned."""
         encoder = WLEncoder.fit(training.wl, ((each.task, each.states) for each in data.train))
         encoder.save(draft.folder / _ENCODER)
         policy = NearestEmbedding(encoder, _unchanged, "euclidean")
@@ -63,7 +63,7 @@ class ZeroChange:
         return self.decodings[DEFAULT].planner(policy, one_step)
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """The planner of a run."""
+        """Return the planner of a run, verified against the predictions stored in the run."""
         run.require_version("wlplan")
         from_record(ZeroChangeTraining, run.training)
         encoder = WLEncoder.load(run.folder / _ENCODER, run.domain_text)

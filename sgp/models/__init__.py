@@ -1,1 +1,1 @@
-"""Models: arrays in, arrays out; no word of planning."""
+"""Models that map arrays to arrays, independent of planning."""

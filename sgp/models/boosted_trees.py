@@ -23,38 +23,38 @@ class BoostedTrees:
     def __init__(self, booster: xgboost.Booster, rounds: int):
         self._booster = booster
         self.use_threads(threads())
-        self.rounds = rounds  # rounds kept by early stopping
+        self.rounds = rounds  # rounds that early stopping selected
         config = json.loads(booster.save_config())
         self.outputs = int(config["learner"]["learner_model_param"]["num_target"])
 
     def after(self, rounds: int) -> BoostedTrees:
-        """The trees of the first rounds alone: what a training of so many rounds gives."""
+        """Return the ensemble of the first rounds, which equals the result of training with this many rounds."""
         return BoostedTrees(self._booster[:rounds], rounds)
 
     def count_nodes(self) -> int:
-        """Number of nodes of all kept trees (state-centric, Table 3)."""
+        """Count the nodes of all trees in use (state-centric, Table 3)."""
         model = json.loads(self._booster.save_raw("json").decode())["learner"]["gradient_booster"]["model"]
         return sum(int(tree["tree_param"]["num_nodes"]) for tree in model["trees"][: self.rounds * self.outputs])
 
     def predict(self, rows: Rows) -> NDArray[np.float32]:
-        """Outputs [n, D]; a row's outputs do not depend on the rows beside it."""
+        """Return outputs [n, D]; a row's outputs do not depend on the other rows."""
         found = self._booster.inplace_predict(
             np.ascontiguousarray(rows, np.float32), iteration_range=(0, self.rounds), validate_features=False
         )
         return np.asarray(found, np.float32).reshape(len(rows), self.outputs)
 
     def use_threads(self, count: int) -> None:
-        """How many threads `predict` may use."""
+        """Set the number of threads of `predict`."""
         self._booster.set_param({"nthread": count})
 
     def save(self, path: Path) -> None:
-        """Writes the trees in XGBoost's UBJSON."""
+        """Write the trees in XGBoost's UBJSON format."""
         with whole_file(path) as temporary:
-            temporary.write_bytes(self._booster.save_raw("ubj"))  # its own writing does not tell why it fails
+            temporary.write_bytes(self._booster.save_raw("ubj"))  # XGBoost's save_model does not report why it fails
 
     @classmethod
     def load(cls, path: Path, rounds: int) -> BoostedTrees:
-        """Reads trees that `save` wrote. Raises StoreError for a file that is none."""
+        """Read trees that `save` wrote. Raises StoreError for another file."""
         booster = xgboost.Booster()
         try:
             booster.load_model(path)

@@ -1,4 +1,4 @@
-"""Where models compute."""
+"""Choice of the device of models."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DeviceChoice = Literal["auto", "cpu", "cuda"]
 
 
 def choose_device(choice: str) -> Device:
-    """The device for a choice of auto, cpu or cuda; auto takes the GPU where there is one.
+    """Return the device for the choice auto, cpu or cuda; auto selects the GPU if there is one.
 
-    Raises ConfigurationError for an unknown choice and for `cuda` where no GPU can be used.
+    Raises ConfigurationError for an unknown choice, and for `cuda` without a usable GPU.
     """
     if choice not in get_args(DeviceChoice):
         raise ConfigurationError(f"device is '{choice}'; expected one of {', '.join(get_args(DeviceChoice))}")
@@ -27,7 +27,7 @@ def choose_device(choice: str) -> Device:
 
 def _gpu() -> bool:
     if not Path("/proc/driver/nvidia/version").exists() and not Path("/dev/nvidiactl").exists():
-        return False  # spares importing torch where there is no driver
+        return False  # avoids importing torch without a driver
     import torch
 
     return bool(torch.cuda.is_available())

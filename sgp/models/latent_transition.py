@@ -1,4 +1,4 @@
-"""A transition in the space of frozen vectors: heads for states and actions, and what predicts the state after.
+"""A transition model in the space of frozen vectors: heads for states and actions, and a network for the next state.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendix B.1.
 """
@@ -12,21 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError, expected_one_of
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 Kind = Literal["mlp", "hypernetwork"]
 
 
 @dataclass(frozen=True)
 class LatentShape:
-    """The layers. Raises ConfigurationError for what cannot be."""
+    """Layers of the network. Raises ConfigurationError for invalid values."""
 
     kind: Kind = "mlp"  # embedplan, section 3; the hypernetwork is its alternative
-    head_layers: int = 2  # linear ones; the paper says 4 hidden layers, its implementation has 2 within a domain
-    width: int = 0  # of the heads' hidden layers; 0: the input's, as in the implementation, the paper does not say
+    head_layers: int = 2  # linear layers; the paper has 4 hidden layers, its implementation 2 within a domain
+    width: int = 0  # of the heads' hidden layers; 0: the input's width, as in the implementation; not in the paper
     latent: int = 128  # embedplan, Table 6
-    hidden: int = 128  # of the transition network (embedplan, eq. 28)
-    layers: int = 3  # of the transition network (embedplan, eq. 28)
+    hidden: int = 128  # width of the transition network (embedplan, eq. 28)
+    layers: int = 3  # layers of the transition network (embedplan, eq. 28)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -45,12 +45,12 @@ class LatentTransition(Network):
         self.step: nn.Module = _Modulated(shape) if shape.kind == "hypernetwork" else _Residual(shape)
 
     def embed(self, states: Tensor) -> Tensor:
-        """Latent states [n, L] of states' vectors [n, D]."""
+        """Return latent states [n, L] of state vectors [n, D]."""
         latent: Tensor = self.states(states)
         return latent
 
     def predict(self, states: Tensor, actions: Tensor) -> Tensor:
-        """Latent states [n, L] after actions, of vectors [n, D] of states and of actions."""
+        """Return latent states [n, L] after actions, given vectors [n, D] of states and of actions."""
         predicted: Tensor = self.step(self.states(states), self.actions(actions))
         return predicted
 
@@ -68,16 +68,17 @@ class _Residual(nn.Module):
         self.norm = nn.LayerNorm(shape.latent)
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
-        """Latent states [..., L] after actions."""
+        """Return latent states [..., L] after actions."""
         change = self.change(torch.cat([states, actions], dim=-1))
         after: Tensor = self.norm(change + self.kept(states))
         return after
 
 
 class _Modulated(nn.Module):
-    """Layers over the state whose scales and shifts the action gives (embedplan, eq. 29).
+    """Layers over the state with scales and shifts predicted from the action (embedplan, eq. 29).
 
-    The paper does not print where they stand: here behind each linear layer, before its activation, beside one.
+    The paper does not specify their positions. Here they follow each linear layer, before its activation, and the scale
+    is one plus the prediction.
     """
 
     def __init__(self, shape: LatentShape):
@@ -92,7 +93,7 @@ class _Modulated(nn.Module):
         self.norm = nn.LayerNorm(shape.latent)
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
-        """Latent states [..., L] after actions."""
+        """Return latent states [..., L] after actions."""
         given = self.given(actions).unflatten(-1, (len(self.layers), 2, -1))
         found = states
         for place, layer in enumerate(self.layers):

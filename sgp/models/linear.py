@@ -15,23 +15,23 @@ from sgp.files import whole_file
 
 
 class LinearModel:
-    """Maps rows [n, F] to outputs [n, D] by one matrix."""
+    """Linear map, by one matrix, from rows [n, F] to outputs [n, D]."""
 
     def __init__(self, matrix: NDArray[np.float64]):
         self.matrix = matrix  # [D, F]
 
     def predict(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Outputs [n, D]."""
+        """Return outputs [n, D]."""
         return np.asarray(rows @ self.matrix.T)
 
     def save(self, path: Path) -> None:
-        """Writes the matrix as safetensors."""
+        """Write the matrix as safetensors."""
         with whole_file(path) as temporary:
             save_file({"matrix": self.matrix}, temporary)
 
     @classmethod
     def load(cls, path: Path) -> LinearModel:
-        """Reads a matrix that `save` wrote. Raises StoreError for a file that holds none."""
+        """Read a matrix that `save` wrote. Raises StoreError for a file without a matrix."""
         try:
             return cls(load_file(path)["matrix"])
         except (SafetensorError, KeyError, OSError) as error:

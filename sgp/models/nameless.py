@@ -1,8 +1,8 @@
-"""A transformer over objects that have no names: atoms link them by argument position, applicable actions are scored.
+"""A transformer over objects without names: atoms link objects by argument position, and applicable actions are scored.
 
-The way beyond "Symmetry-Aware Transformer Training for Automated Planning" (symt), whose tokens are names: what an
-object is called enters nowhere, so that renaming changes nothing, no loss has to teach that, and no vocabulary bounds
-how many objects there may be.
+An alternative to "Symmetry-Aware Transformer Training for Automated Planning" (symt), whose tokens are names. Names of
+objects are not part of the input, so renaming does not change the output, no loss has to enforce this, and no
+vocabulary limits the number of objects.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sgp.errors import ConfigurationError
-from sgp.models.candidate_network import CandidateNetwork, Marked
+from sgp.models.networks import CandidateGraphs, CandidateNetwork
 
 
 @dataclass(frozen=True)
 class NamelessShape:
-    """The layers of the network. Raises ConfigurationError for values that cannot be."""
+    """Layers of the network. Raises ConfigurationError for invalid values."""
 
-    layers: int = 6  # all with the same weights, as in symt
-    hidden: int = 64  # numbers that an object carries
+    layers: int = 6  # layers with shared weights, as in symt
+    hidden: int = 64  # dimension of an object's vector
     heads: int = 4
-    drawn: bool = False  # half of these numbers are drawn for every object at first, like a name; else all start alike
+    drawn: bool = False  # whether half of an object's initial vector is random, like a name; else all are equal
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "heads"):
@@ -40,7 +40,7 @@ class NamelessShape:
 
 
 class _Atoms(NamedTuple):
-    """Tuples of all relations as tokens [m], their objects at each position [m, k], and which positions they have."""
+    """Tuples of all relations as tokens: relations [m], objects by position [m, k], and valid positions [m, k]."""
 
     relations: Tensor
     objects: Tensor
@@ -48,18 +48,19 @@ class _Atoms(NamedTuple):
 
 
 class NamelessModel(CandidateNetwork):
-    """Graphs of states with their candidates to a score of each candidate.
+    """Network from graphs of states with their candidates to a score of each candidate.
 
-    Objects start alike. In each layer, normalised first, a token is made of every tuple from its relation and what its
-    objects carry, each by its position; every object attends to the tokens that it is in, then to the other objects of
-    its graph, then it is changed by itself. A candidate is scored from its schema, what its action's objects carry, by
-    position, and the mean of all objects. Relations in `actions` are those of candidates, which stand first in them.
+    Objects have equal initial vectors, unless `drawn`. Each layer, with pre-normalisation, makes a token of every tuple
+    from its relation and its objects' vectors by position. Every object then attends to its tokens, then to the objects
+    of its graph, and passes a feed-forward network. A candidate is scored from its schema, the vectors of its action's
+    objects by position, and the mean over all objects. Relations in `actions` have the candidate as their first
+    argument.
     """
 
     def __init__(self, arities: Mapping[str, int], actions: Collection[str], shape: NamelessShape):
         super().__init__()
         self.shape = shape
-        self.drawing = torch.Generator()  # of what objects are given instead of names
+        self.drawing = torch.Generator()  # of the random part of initial vectors
         self._places = {name: place for place, name in enumerate(arities)}
         self._actions = [name for name in arities if name in actions]
         self._facts = [name for name in arities if name not in actions]
@@ -80,28 +81,28 @@ class NamelessModel(CandidateNetwork):
             nn.LayerNorm(hidden), nn.Linear(hidden, 2 * hidden), nn.GELU(), nn.Linear(2 * hidden, 1)
         )
 
-    def forward(self, graphs: Marked) -> tuple[Tensor, Tensor]:
-        """The scores [c] of candidates; of depths, which this network does not look at, zeros [d]."""
-        place = graphs.things.new_zeros(graphs.nodes)
-        place[graphs.things] = torch.arange(len(graphs.things), device=place.device)
+    def forward(self, graphs: CandidateGraphs) -> tuple[Tensor, Tensor]:
+        """Return the scores [c] of candidates, and zeros [d] for depths, which this network ignores."""
+        place = graphs.objects.new_zeros(graphs.nodes)
+        place[graphs.objects] = torch.arange(len(graphs.objects), device=place.device)
         atoms = self._atoms(graphs, place)
         carried = self._first(graphs)
-        taken = _seats(graphs.thing_trees)
+        taken = _seats(graphs.object_trees)
         for _ in range(self.shape.layers):
             carried = carried + self._from_atoms(self.norms[0](carried), atoms)
             carried = carried + self._from_objects(self.norms[1](carried), taken)
             carried = carried + self.alone(self.norms[2](carried))
         return self._scores(self.norms[3](carried), graphs, place), carried.new_zeros(len(graphs.depths))
 
-    def _first(self, graphs: Marked) -> Tensor:
-        """What objects [t, hidden] carry at first: the same, or in part what is drawn for each."""
-        carried = self.start.expand(len(graphs.things), -1)
+    def _first(self, graphs: CandidateGraphs) -> Tensor:
+        """Return the initial vectors of objects [t, hidden], in part random if `drawn`."""
+        carried = self.start.expand(len(graphs.objects), -1)
         if not self.shape.drawn:
             return carried
         drawn = torch.randn(len(carried), self.shape.hidden // 2, generator=self.drawing).to(carried.device)
         return torch.cat([carried[:, drawn.shape[1] :], drawn], dim=1)
 
-    def _atoms(self, graphs: Marked, place: Tensor) -> _Atoms:
+    def _atoms(self, graphs: CandidateGraphs, place: Tensor) -> _Atoms:
         rows = [graphs.arguments[name] for name in self._facts]
         relations = torch.cat(
             [place.new_full((len(each),), self._places[name]) for name, each in zip(self._facts, rows, strict=True)]
@@ -111,7 +112,7 @@ class NamelessModel(CandidateNetwork):
         return _Atoms(relations, place[objects.clamp(min=0)], has)
 
     def _from_atoms(self, carried: Tensor, atoms: _Atoms) -> Tensor:
-        """What every object [t, hidden] takes from the tokens that it is in; nothing where there are none."""
+        """Return the update [t, hidden] of objects by attention to their tokens; without tokens, the output's bias."""
         hidden, heads = self.shape.hidden, self.shape.heads
         token = self.kinds(atoms.relations) + self._by_position(self.gather(carried), atoms.objects, atoms.has)
         pairs = self.scatter(self.token(token)).view(len(token), self._longest, 2 * hidden)[atoms.has]  # [p, 2 hidden]
@@ -124,7 +125,7 @@ class NamelessModel(CandidateNetwork):
         return told
 
     def _by_position(self, carried: Tensor, objects: Tensor, has: Tensor) -> Tensor:
-        """Of each row [m, k] of objects the sum over positions of what they carry for it [t, k hidden]."""
+        """Sum, for each row [m, k] of objects, their vectors for the object's position; `carried` is [t, k hidden]."""
         every = carried.view(len(carried), -1, self.shape.hidden)
         found = every.new_zeros(len(objects), self.shape.hidden)
         for position in range(objects.shape[1]):
@@ -132,7 +133,7 @@ class NamelessModel(CandidateNetwork):
         return found
 
     def _from_objects(self, carried: Tensor, taken: Tensor) -> Tensor:
-        """What every object [t, hidden] takes from all objects of its graph; `taken` [b, n] seats them by graph."""
+        """Return the update [t, hidden] of objects by attention to their graph; `taken` [b, n] marks non-padding."""
         width = self.shape.hidden // self.shape.heads
         seated = carried.new_zeros(*taken.shape, 3 * self.shape.hidden)
         seated[taken] = self.all(carried)
@@ -142,10 +143,10 @@ class NamelessModel(CandidateNetwork):
         told: Tensor = self.heard(heard.transpose(1, 2).flatten(2)[taken])
         return told
 
-    def _scores(self, carried: Tensor, graphs: Marked, place: Tensor) -> Tensor:
-        trees = int(graphs.thing_trees[-1]) + 1  # every graph has things
-        counts = torch.bincount(graphs.thing_trees, minlength=trees)
-        sums = carried.new_zeros(trees, self.shape.hidden).index_add(0, graphs.thing_trees, carried)
+    def _scores(self, carried: Tensor, graphs: CandidateGraphs, place: Tensor) -> Tensor:
+        trees = int(graphs.object_trees[-1]) + 1  # every graph has objects
+        counts = torch.bincount(graphs.object_trees, minlength=trees)
+        sums = carried.new_zeros(trees, self.shape.hidden).index_add(0, graphs.object_trees, carried)
         seen = self.apply_to(carried)
         mean = self.apply_to(sums / counts[:, None])[:, : self.shape.hidden]
         candidate = place.new_zeros(graphs.nodes)
@@ -163,7 +164,7 @@ class NamelessModel(CandidateNetwork):
 
 
 def _softmax_by(logits: Tensor, owners: Tensor, count: int) -> Tensor:
-    """The softmax of logits [p, h] among those of one owner each."""
+    """Return the softmax of logits [p, h] over the entries of each owner."""
     where = owners[:, None].expand_as(logits)
     most = logits.new_full((count, logits.shape[1]), -math.inf).scatter_reduce(0, where, logits.detach(), "amax")
     powers = (logits - most[owners]).exp()
@@ -172,6 +173,6 @@ def _softmax_by(logits: Tensor, owners: Tensor, count: int) -> Tensor:
 
 
 def _seats(trees: Tensor) -> Tensor:
-    """Which seats [b, n] objects take that stand tree by tree, the first so many of each tree's."""
+    """Return the mask [b, n] of non-padding in a table of objects by graph."""
     counts = torch.bincount(trees)
     return torch.arange(int(counts.max()), device=trees.device)[None] < counts[:, None]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 Head = Literal["linear", "two-layer"]
 Precision = Literal["single", "double"]
@@ -20,12 +20,12 @@ Hidden = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class LSTMShape:
-    """The layers of the network, and how it computes. Defaults: state-centric, Table 7."""
+    """Layers and precision of the network. Defaults: state-centric, Table 7."""
 
-    hidden: int = 256  # units a layer
+    hidden: int = 256  # units per layer
     layers: int = 2
-    # Processors round sums differently. In single precision training makes other networks of that; in double it takes
-    # longer, and the networks differ by rounding alone.
+    # CPUs round sums differently. In single precision, training amplifies this to different networks; in double, it is
+    # slower, and the networks differ only by rounding.
     precision: Precision = "single"
 
     def __post_init__(self) -> None:
@@ -37,15 +37,15 @@ class LSTMShape:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of weights and sums."""
+        """Type of the weights."""
         return torch.float64 if self.precision == "double" else torch.float32
 
 
 class RecurrentModel(Network):
-    """Rows [B, T, F] to outputs [B, T, D], one at a time or a sequence at once.
+    """Network from rows [B, T, F] to outputs [B, T, D], step by step or for a whole sequence.
 
-    The head is one linear layer, or two with layer normalisation and a rectifier between, which reproduces the
-    parameter counts of state-centric, Table 3.
+    The head is one linear layer, or two with layer normalisation and a ReLU between, which reproduces the parameter
+    counts of state-centric, Table 3.
     """
 
     def __init__(self, inputs: int, outputs: int, shape: LSTMShape, head: Head):
@@ -68,7 +68,7 @@ class RecurrentModel(Network):
             self.double()
 
     def forward(self, rows: Tensor, hidden: Hidden | None = None) -> tuple[Tensor, Hidden]:
-        """Outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
+        """Return outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
         states, after = self.lstm(rows, hidden)  # [B, T, H]
         return self.head(states), after
 
@@ -76,7 +76,7 @@ class RecurrentModel(Network):
     def step(
         self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]
     ) -> tuple[NDArray[np.floating[Any]], list[Hidden]]:
-        """Outputs [B, D] of one row each, and each one's hidden state after it; None before means at the start."""
+        """Return outputs [B, D] of single rows [B, F], and the hidden states after them; None is the initial state."""
         device = next(self.parameters()).device
         zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.shape.dtype, device=device)
         stacked = tuple(
@@ -84,6 +84,6 @@ class RecurrentModel(Network):
         )
         inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)  # [B, F]
         outputs, (short, long) = self(inputs[:, None], stacked)
-        # Clones: a view would keep the whole batch's hidden states alive along the path.
+        # Clones, because a view would keep the hidden states of the whole batch in memory.
         after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
         return outputs[:, 0].cpu().numpy(), after

@@ -1,4 +1,4 @@
-"""A relational graph neural network that maps relations over objects to a number."""
+"""Relational graph neural networks for the value of a state and the scores of its candidates."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pymimir_rgnn import (
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
-from sgp.models.weights import Network
+from sgp.models.networks import CandidateGraphs, CandidateNetwork, Network
 
-warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # torch to pymimir-rgnn, not to our users
+warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # addresses pymimir-rgnn, not our users
 
 
 @dataclass(frozen=True)
 class RelationalShape:
-    """The layers of the network. Defaults: dynamic-validation, appendix A."""
+    """Layers of the network. Defaults: dynamic-validation, appendix A."""
 
-    layers: int = 30  # rounds of messages, all with the same weights
-    hidden: int = 32  # numbers that an object carries
+    layers: int = 30  # rounds of messages, with shared weights
+    hidden: int = 32  # dimension of an object's vector
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden"):
@@ -40,7 +40,7 @@ class RelationalShape:
 
 
 class _Arities(Encoder):  # type: ignore[misc]
-    """Tells pymimir-rgnn which relations there are; the tuples are made elsewhere."""
+    """The relations for pymimir-rgnn, without an encoder: tuples come as arrays."""
 
     def __init__(self, arities: Mapping[str, int]):
         self._arities = arities
@@ -53,19 +53,19 @@ class _Arities(Encoder):  # type: ignore[misc]
 
 
 class RelationalBody(Network):
-    """Relations over the objects of graphs to what each object carries after some rounds of messages.
+    """Message-passing network from relations over the objects of graphs to a vector of each object.
 
-    An object starts from zero. In every layer each tuple of a relation sends a message to each of its objects, made by
-    the relation's own two-layer network from what all its objects carry; an object adds to what it carries a normalised
-    update from the smooth maximum of its messages. Source: Stahlberg, Bonet and Geffner (ICAPS 2022), in the form of
-    pymimir-rgnn, which adds what an object carries to its update and to its messages, normalises the update, and draws
-    no random numbers for objects.
+    An object's initial vector is zero. In every layer, each tuple sends a message to each of its objects, computed by
+    the relation's own two-layer network from its objects' vectors. A normalised update from the smooth maximum of its
+    messages is added to an object's vector. Source: Stahlberg, Bonet and Geffner (ICAPS 2022), in the form of
+    pymimir-rgnn, which adds an object's vector to its update and to its messages, normalises the update, and draws no
+    random numbers for objects.
     """
 
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
         super().__init__()
         self.shape = shape
-        self._keys = {name: str(place) for place, name in enumerate(arities)}  # names of PDDL may be torch's own
+        self._keys = {name: str(place) for place, name in enumerate(arities)}  # PDDL names may be torch attributes
         config = HyperparameterConfig(domain=None, embedding_size=shape.hidden)
         relations = _Arities({self._keys[name]: arity for name, arity in arities.items()})
         self.messages = PredicateMLPMessages(config, (relations,))
@@ -73,9 +73,9 @@ class RelationalBody(Network):
         self.update, self.normalised = MLPUpdates(config), nn.LayerNorm(shape.hidden)
 
     def carried(self, count: int, arguments: Mapping[str, Tensor]) -> Tensor:
-        """What `count` objects carry in the end [count, hidden]; `arguments` [m, arity] number them.
+        """Return the final vectors of `count` objects [count, hidden]; `arguments` [m, arity] number the objects.
 
-        At least one relation has a tuple.
+        At least one relation must have a tuple.
         """
         relations = {self._keys[name]: rows.reshape(-1) for name, rows in arguments.items()}
         carried = self.normalised.weight.new_zeros(count, self.shape.hidden)
@@ -86,16 +86,17 @@ class RelationalBody(Network):
         return carried
 
     def summed(self, read: Tensor, owners: Tensor, graphs: int) -> Tensor:
-        """Rows [m, hidden] summed by the graph that owns each [graphs, hidden].
+        """Sum rows [m, hidden] by the graph that owns each [graphs, hidden].
 
-        Graph by graph: differences of a running sum, as pymimir-rgnn takes them, depend on the graphs beside.
+        Each graph is summed separately: differences of a running sum, as in pymimir-rgnn, depend on the other graphs.
         """
         return read.new_zeros(graphs, self.shape.hidden).index_add(0, owners, read)
 
 
 class RelationalModel(RelationalBody):
-    """Relations over the objects of B graphs to a value for each graph [B], read from the sum over its objects:
-    V = f(sum g(object)).
+    """Network from relations over the objects of B graphs to a value of each graph [B].
+
+    The value is read from the sum over a graph's objects: V = f(sum g(object)).
     """
 
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
@@ -103,9 +104,9 @@ class RelationalModel(RelationalBody):
         self.read_object, self.read_value = MLP(shape.hidden, shape.hidden), MLP(shape.hidden, 1)
 
     def forward(self, objects: Tensor, arguments: Mapping[str, Tensor]) -> Tensor:
-        """Values [B] of graphs with `objects` [B] each; `arguments` [m, arity] number the objects of all graphs.
+        """Return the values [B] of graphs with `objects` [B] objects each.
 
-        At least one relation has a tuple.
+        `arguments` [m, arity] number the objects of all graphs. At least one relation must have a tuple.
         """
         owners = torch.repeat_interleave(torch.arange(len(objects), device=objects.device), objects)
         read = self.read_object(self.carried(len(owners), arguments))
@@ -115,7 +116,7 @@ class RelationalModel(RelationalBody):
     def tensors(
         self, objects: NDArray[np.integer[Any]], arguments: Mapping[str, NDArray[np.integer[Any]]]
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Arrays as what `forward` takes, on the network's device."""
+        """Return the arguments of `forward`, given as arrays, on the network's device."""
         device = next(self.parameters()).device
         return (
             torch.as_tensor(objects, device=device),
@@ -126,5 +127,33 @@ class RelationalModel(RelationalBody):
     def values(
         self, objects: NDArray[np.integer[Any]], arguments: Mapping[str, NDArray[np.integer[Any]]]
     ) -> NDArray[np.float32]:
-        """Values [B] of graphs that `forward` describes."""
+        """Return the values [B] of graphs given as arrays; see `forward`."""
         return np.asarray(self(*self.tensors(objects, arguments)).cpu().numpy())
+
+
+class LookaheadModel(RelationalBody, CandidateNetwork):
+    """Network from graphs of states with their candidates to scores of candidates and depths.
+
+    If a candidate is a node, Q = MLP(that node, sum over the objects' nodes); if it is `copied` objects, Q = MLP(sum
+    over objects of MLP(object, its copy)) (AIW-AD, section 5). A linear probe orders the depths (section 6).
+    """
+
+    def __init__(self, arities: Mapping[str, int], shape: RelationalShape, copied: bool = False):
+        super().__init__(arities, shape)
+        self.read_pair = MLP(2 * shape.hidden, shape.hidden) if copied else None
+        self.read_candidate = MLP(shape.hidden if copied else 2 * shape.hidden, 1)
+        self.probe = nn.Linear(shape.hidden, 1, bias=False)
+
+    def forward(self, graphs: CandidateGraphs) -> tuple[Tensor, Tensor]:
+        """Return the scores Q of candidates [c] and z of depths [d]."""
+        carried = self.carried(graphs.nodes, graphs.arguments)
+        if self.read_pair is None:
+            trees = int(graphs.object_trees[-1]) + 1  # every graph has objects
+            context = self.summed(carried[graphs.objects], graphs.object_trees, trees)
+            read = torch.cat([carried[graphs.places], context[graphs.candidate_trees]], dim=1)
+        else:
+            pairs = self.read_pair(torch.cat([carried[graphs.partners], carried[graphs.places]], dim=1))
+            read = self.summed(pairs, graphs.owners, len(graphs.candidate_trees))
+        scores: Tensor = self.read_candidate(read)[:, 0]
+        depths: Tensor = self.probe(carried[graphs.depths])[:, 0]
+        return scores, depths

@@ -1,8 +1,8 @@
-"""The transformers of symmetry-aware training: an encoder of atoms, a decoder of plans.
+"""The transformers of symmetry-aware training: an encoder of atoms and a decoder of plans.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), sections 2 and 4. All layers of a stack
-share their weights, and nothing tells positions: neither atoms nor tokens of a plan have one. What modules attend to
-and what layers leave is given beside a result, because training compares it between two namings of one problem.
+share their weights. Neither atoms nor tokens of a plan have positions. Attention scores and outputs of layers are
+returned with a result, because training compares them between two namings of one problem.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 
 @dataclass(frozen=True)
 class TransformerShape:
-    """The layers of a transformer; those of the paper are `PAPER`. Raises ConfigurationError for what cannot be."""
+    """Layers of a transformer; `PAPER` has those of the paper. Raises ConfigurationError for invalid values."""
 
     layers: int = 6
     hidden: int = 128
@@ -41,35 +41,35 @@ class TransformerShape:
 
     @property
     def width(self) -> int:
-        """d_k, the numbers of a head, and those of hidden states that two namings share (symt, section 4)."""
+        """Dimension d_k of a head, and of the part of hidden states that two namings share (symt, section 4)."""
         return self.hidden // self.heads
 
 
-PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; the heads are GPT-2's, which symt does not print
+PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; heads as in GPT-2, not given in symt
 
 
-class Kept(NamedTuple):
-    """Keys and values [b, heads, n, d_k] of tokens that were read."""
+class KeyValues(NamedTuple):
+    """Keys and values [b, heads, n, d_k] of tokens."""
 
     keys: Tensor
     values: Tensor
 
-    def behind(self, before: Kept | None) -> Kept:
-        """Both, one after the other."""
-        if before is None:
+    def after(self, past: KeyValues | None) -> KeyValues:
+        """Return the keys and values of earlier tokens, then these."""
+        if past is None:
             return self
-        return Kept(torch.cat([before.keys, self.keys], dim=2), torch.cat([before.values, self.values], dim=2))
+        return KeyValues(torch.cat([past.keys, self.keys], dim=2), torch.cat([past.values, self.values], dim=2))
 
 
-class Before(NamedTuple):
-    """What is kept by each layer of tokens that were read before others, and which of it [b, m] are tokens."""
+class PastKeyValues(NamedTuple):
+    """Keys and values of earlier tokens by layer, and the mask [b, m] of tokens that are not padding."""
 
-    layers: Sequence[Kept]
-    there: Tensor
+    layers: Sequence[KeyValues]
+    present: Tensor
 
 
 class Attended(NamedTuple):
-    """The scores [b, heads, n, m] of a module, and which of its rows [b, n] and columns [b, m] are tokens."""
+    """Attention scores [b, heads, n, m] of a module, and masks of rows [b, n] and columns [b, m] without padding."""
 
     scores: Tensor
     rows: Tensor
@@ -77,7 +77,7 @@ class Attended(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What a layer left [b, n, hidden], and which of it are tokens [b, n]."""
+    """Output of a layer [b, n, hidden], and the mask of tokens without padding [b, n]."""
 
     hidden: Tensor
     rows: Tensor
@@ -85,9 +85,9 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What modules attended to and what layers left, in their order.
+    """Attention scores and layer outputs, in the order of computation.
 
-    Where `scores` are not asked for, modules leave none and are computed faster.
+    Without `scores`, modules record no attention scores and are faster.
     """
 
     scores: bool = True
@@ -96,30 +96,32 @@ class Seen:
 
 
 class Attention(nn.Module):
-    """Multi-head attention, which gives its scores where they are asked for (symt, section 2)."""
+    """Multi-head attention that optionally returns its scores (symt, section 2)."""
 
     def __init__(self, shape: TransformerShape):
         super().__init__()
         self.shape = shape
-        self.asks, self.keys, self.values, self.out = (nn.Linear(shape.hidden, shape.hidden) for _ in range(4))
+        self.query, self.key, self.value, self.out = (nn.Linear(shape.hidden, shape.hidden) for _ in range(4))
 
-    def kept(self, rows: Tensor) -> Kept:
-        """Keys and values of rows [b, m, hidden]."""
-        return Kept(self._by_head(self.keys(rows)), self._by_head(self.values(rows)))
+    def key_values(self, rows: Tensor) -> KeyValues:
+        """Return keys and values of rows [b, m, hidden]."""
+        return KeyValues(self._by_head(self.key(rows)), self._by_head(self.value(rows)))
 
-    def forward(self, rows: Tensor, kept: Kept, open_to: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
-        """What rows [b, n, hidden] take from others, and the scores [b, heads, n, m] where they are asked for.
+    def forward(
+        self, rows: Tensor, cached: KeyValues, attention_mask: Tensor, scores: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the output for rows [b, n, hidden], and the attention scores [b, heads, n, m] if `scores` is set.
 
-        `open_to` [b or 1, n or 1, m] says what each may attend to, at least one.
+        `attention_mask` [b or 1, n or 1, m] marks the tokens that each row may attend to, at least one.
         """
-        asks, given = self._by_head(self.asks(rows)), None
+        query, given = self._by_head(self.query(rows)), None
         if scores:
-            logits = asks @ kept.keys.transpose(2, 3) / math.sqrt(self.shape.width)
-            given = logits.masked_fill(~open_to[:, None], -math.inf).softmax(dim=3)
-            taken = given @ kept.values
+            logits = query @ cached.keys.transpose(2, 3) / math.sqrt(self.shape.width)
+            given = logits.masked_fill(~attention_mask[:, None], -math.inf).softmax(dim=3)
+            taken = given @ cached.values
         else:
-            mask = open_to[:, None].expand(len(rows), 1, rows.shape[1], open_to.shape[2])
-            taken = nn.functional.scaled_dot_product_attention(asks, kept.keys, kept.values, mask)
+            mask = attention_mask[:, None].expand(len(rows), 1, rows.shape[1], attention_mask.shape[2])
+            taken = nn.functional.scaled_dot_product_attention(query, cached.keys, cached.values, mask)
         out: Tensor = self.out(taken.transpose(1, 2).flatten(2))
         return out, given
 
@@ -128,17 +130,17 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention among tokens, to the encoder's tokens where it is `crossing`, then each token by itself.
+    """Self-attention, cross-attention to the encoder's tokens if `crossing`, then a feed-forward network.
 
-    Each part is normalised first and added.
+    Each part has pre-normalisation and a residual connection.
     """
 
     def __init__(self, shape: TransformerShape, crossing: bool = False):
         super().__init__()
-        self.among, self.before_among = Attention(shape), nn.LayerNorm(shape.hidden)
-        self.cross: Attention | None = Attention(shape) if crossing else None
-        self.before_cross: nn.LayerNorm | None = nn.LayerNorm(shape.hidden) if crossing else None
-        self.alone = nn.Sequential(
+        self.self_attention, self.self_attention_norm = Attention(shape), nn.LayerNorm(shape.hidden)
+        self.cross_attention: Attention | None = Attention(shape) if crossing else None
+        self.cross_attention_norm: nn.LayerNorm | None = nn.LayerNorm(shape.hidden) if crossing else None
+        self.feed_forward = nn.Sequential(
             nn.LayerNorm(shape.hidden),
             nn.Linear(shape.hidden, 4 * shape.hidden),
             nn.GELU(),
@@ -149,43 +151,44 @@ class Layer(nn.Module):
         self,
         rows: Tensor,
         real: Tensor,
-        open_to: Tensor,
+        attention_mask: Tensor,
         seen: Seen | None = None,
-        before: Kept | None = None,
-        encoded: tuple[Kept, Tensor] | None = None,
-    ) -> tuple[Tensor, Kept]:
-        """The rows [b, n, hidden] after it, of which `real` [b, n] are tokens, and their own keys and values.
+        past: KeyValues | None = None,
+        encoded: tuple[KeyValues, Tensor] | None = None,
+    ) -> tuple[Tensor, KeyValues]:
+        """Return the rows [b, n, hidden] after the layer, and their keys and values for self-attention.
 
-        Tokens that were read `before` are attended to first; `encoded` has the encoder's, and which [b, m] are tokens.
+        `real` [b, n] marks rows that are not padding. Rows also attend to the tokens in `past`. `encoded` has the
+        encoder's keys and values and their mask [b, m].
         """
         wanted = seen is not None and seen.scores
-        normed = self.before_among(rows)
-        own = self.among.kept(normed)
-        taken, scores = self.among(normed, own.behind(before), open_to, wanted and before is None)
+        normed = self.self_attention_norm(rows)
+        new = self.self_attention.key_values(normed)
+        taken, scores = self.self_attention(normed, new.after(past), attention_mask, wanted and past is None)
         rows = rows + taken
         if seen is not None and scores is not None:
             seen.attended.append(Attended(scores, real, real))
-        if self.cross is not None and self.before_cross is not None and encoded is not None:
-            kept, atoms = encoded
-            taken, scores = self.cross(self.before_cross(rows), kept, atoms[:, None], wanted)
+        if self.cross_attention is not None and self.cross_attention_norm is not None and encoded is not None:
+            cached, atoms = encoded
+            taken, scores = self.cross_attention(self.cross_attention_norm(rows), cached, atoms[:, None], wanted)
             rows = rows + taken
             if seen is not None and scores is not None:
                 seen.attended.append(Attended(scores, real, atoms))
-        rows = rows + self.alone(rows)
+        rows = rows + self.feed_forward(rows)
         if seen is not None:
             seen.left.append(Left(rows, real))
-        return rows, own
+        return rows, new
 
 
 class Encoded(NamedTuple):
-    """The encoder's tokens [b, n, hidden], and which they are [b, n]; the rest pads."""
+    """The encoder's output [b, n, hidden], and the mask of tokens without padding [b, n]."""
 
     rows: Tensor
     real: Tensor
 
 
 class AtomEncoder(Network):
-    """Atoms of named objects to what each carries in the end, exactly equivariant in the order of the atoms."""
+    """Encoder from atoms of named objects to a vector of each atom, exactly equivariant in the order of the atoms."""
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__()
@@ -195,7 +198,7 @@ class AtomEncoder(Network):
         self.encoder = Layer(shape)
 
     def encode(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Encoded:
-        """Atoms [b, n, 1 + arity] in tokens, of which `real` [b, n] are some."""
+        """Encode atoms [b, n, 1 + arity] of tokens; `real` [b, n] marks atoms that are not padding."""
         rows = self.atom(self.embedding(atoms).flatten(2))
         for _ in range(self.shape.layers):
             rows, _ = self.encoder(rows, real, real[:, None], seen)
@@ -203,9 +206,9 @@ class AtomEncoder(Network):
 
 
 class HeuristicTransformer(AtomEncoder):
-    """SymT-E: a state and its goal to how far the goal is, read from d_k numbers of each atom, summed.
+    """SymT-E: a network from a state and its goal to the goal distance, read from d_k numbers of each atom, summed.
 
-    They are those that two namings are to share, normalised among themselves, so that nothing else is read.
+    Only the numbers that two namings share are read, normalised among themselves.
     """
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
@@ -214,19 +217,19 @@ class HeuristicTransformer(AtomEncoder):
         self.readout = nn.Sequential(nn.Linear(shape.width, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, 1))
 
     def forward(self, atoms: Tensor, real: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """Distances [b] of states in tokens; see `encode`."""
+        """Return the goal distances [b] of states in tokens, and the recorded scores and outputs; see `encode`."""
         seen = Seen(scores)
         return self.values(atoms, real, seen), seen
 
     def values(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
-        """The same without what was seen, unless there is where to keep it."""
+        """Return the goal distances [b], recording scores and outputs only if `seen` is given."""
         rows = self.shared(self.encode(atoms, real, seen).rows[:, :, : self.shape.width])
         values: Tensor = self.readout((rows * real[:, :, None]).sum(dim=1))[:, 0]
         return values
 
 
 class PlanTransformer(AtomEncoder):
-    """SymT-ED: a state and its goal to a plan, token by token; no token of a plan has a position (NoPE)."""
+    """SymT-ED: a network from a state and its goal to a plan, token by token, without positions (NoPE)."""
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__(tokens, arity, shape)
@@ -237,43 +240,43 @@ class PlanTransformer(AtomEncoder):
     def forward(
         self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
     ) -> tuple[Tensor, Seen]:
-        """The logits [b, t, tokens] of each token behind those of plans [b, t], of which `written` [b, t] are some."""
+        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] marks non-padding."""
         seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
         return logits, seen
 
-    def crossed(self, encoded: Encoded) -> tuple[Kept, Tensor]:
-        """Keys and values of the encoder's tokens, the same for all layers, and which they are."""
-        assert self.decoder.cross is not None
-        return self.decoder.cross.kept(self.encoded(encoded.rows)), encoded.real
+    def crossed(self, encoded: Encoded) -> tuple[KeyValues, Tensor]:
+        """Return keys and values of the encoder's tokens, which all layers share, and their mask."""
+        assert self.decoder.cross_attention is not None
+        return self.decoder.cross_attention.key_values(self.encoded(encoded.rows)), encoded.real
 
     def decode(
         self,
         plans: Tensor,
         written: Tensor,
-        encoded: tuple[Kept, Tensor],
-        before: Before | None = None,
+        encoded: tuple[KeyValues, Tensor],
+        past: PastKeyValues | None = None,
         seen: Seen | None = None,
-    ) -> tuple[Tensor, list[Kept]]:
-        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer.
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """Return the logits [b, t, tokens] after tokens [b, t], and the tokens' keys and values by layer.
 
-        What stands `before` them is attended to as well.
+        Tokens also attend to those in `past`.
         """
-        rows, own = self.embedding(plans), list[Kept]()
-        open_to = _causal(plans.shape[1], before, plans.device)
+        rows, caches = self.embedding(plans), list[KeyValues]()
+        attention_mask = _causal(plans.shape[1], past, plans.device)
         for place in range(self.shape.layers):
-            earlier = before.layers[place] if before else None
-            rows, kept = self.decoder(rows, written, open_to, seen, earlier, encoded)
-            own.append(kept)
+            earlier = past.layers[place] if past else None
+            rows, new = self.decoder(rows, written, attention_mask, seen, earlier, encoded)
+            caches.append(new)
         logits: Tensor = self.head(self.decoded(rows))
-        return logits, own
+        return logits, caches
 
 
 class SequenceTransformer(Network):
-    """PlanGPT as symt describes it: one sequence of state, goal and plan, with learned positions, decoded causally.
+    """PlanGPT as described in symt: a causal decoder of state, goal and plan in one sequence, with learned positions.
 
-    Its layers have weights of their own each, as GPT-2's.
+    Each layer has its own weights, as in GPT-2.
     """
 
     def __init__(self, tokens: int, positions: int, shape: TransformerShape):
@@ -285,40 +288,40 @@ class SequenceTransformer(Network):
         self.head = nn.Linear(shape.hidden, tokens)
 
     def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """The logits [b, t, tokens] behind each token of sequences [b, t], of which `written` [b, t] are some."""
+        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` [b, t] marks non-padding."""
         seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
 
     def decode(
-        self, sequences: Tensor, written: Tensor, before: Before | None = None, seen: Seen | None = None
-    ) -> tuple[Tensor, list[Kept]]:
-        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer; see `before` above."""
+        self, sequences: Tensor, written: Tensor, past: PastKeyValues | None = None, seen: Seen | None = None
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """Return the logits [b, t, tokens] of tokens [b, t] that follow `past`, and their keys and values by layer."""
         places = torch.arange(sequences.shape[1], device=sequences.device)[None]
-        if before:
-            places = places + before.there.sum(dim=1, keepdim=True)
-        # Behind the last token there may be padding, which nothing looks at.
-        rows, own = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[Kept]()
-        open_to = _causal(sequences.shape[1], before, sequences.device)
+        if past:
+            places = places + past.present.sum(dim=1, keepdim=True)
+        # Padding may follow the last token; no real token attends to it.
+        rows, caches = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[KeyValues]()
+        attention_mask = _causal(sequences.shape[1], past, sequences.device)
         for number, layer in enumerate(self.layers):
-            rows, kept = layer(rows, written, open_to, seen, before.layers[number] if before else None)
-            own.append(kept)
+            rows, new = layer(rows, written, attention_mask, seen, past.layers[number] if past else None)
+            caches.append(new)
         logits: Tensor = self.head(self.decoded(rows))
-        return logits, own
+        return logits, caches
 
 
-def _causal(count: int, before: Before | None, device: torch.device) -> Tensor:
-    """What each of so many tokens may attend to [1 or b, count, m + count]: those before it, and itself."""
+def _causal(count: int, past: PastKeyValues | None, device: torch.device) -> Tensor:
+    """Return the mask [1 or b, count, m + count] by which each token attends to earlier tokens and itself."""
     places = torch.arange(count, device=device)
     among = (places[None] <= places[:, None])[None]
-    if before is None:
+    if past is None:
         return among
-    earlier = before.there[:, None].expand(-1, count, -1)
+    earlier = past.present[:, None].expand(-1, count, -1)
     return torch.cat([earlier, among.expand(len(earlier), -1, -1)], dim=2)
 
 
 def padded(rows: Sequence[NDArray[np.int64]], device: Device) -> tuple[Tensor, Tensor]:
-    """Rows of tokens [n, ...], of different lengths, as one table [b, longest, ...], and which of it are some."""
+    """Return rows of tokens [n, ...] of different lengths as a padded table [b, longest, ...], and its mask."""
     longest = max(map(len, rows))
     table = np.zeros((len(rows), longest, *rows[0].shape[1:]), np.int64)
     for place, row in enumerate(rows):

@@ -1,1 +1,1 @@
-"""Planning problems and the one loop that solves them: tasks, policies, rollouts, validation, expert planners."""
+"""Tasks, policies, the planning loop, rollouts, plan validation and expert planners."""

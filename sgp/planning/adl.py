@@ -1,312 +1,358 @@
-"""Actions with any condition and with conditional effects as cases in STRIPS; each says of which action it is one.
+"""Compilation of ADL actions to STRIPS schemas.
 
-In a case the conditions of some effects hold and those of the others do not, and of each disjunction one part does, as
-unified-planning splits it. An existential precondition becomes further parameters. What quantifies over objects in
-another way is written out first, for the objects of one problem alone.
+An action becomes one schema per case. A case fixes which effect conditions are true and one part of each disjunction.
+
+The variables of an existential precondition become additional parameters. Other quantifiers are expanded over the
+objects of one problem, and static atoms are replaced by their truth values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
 from itertools import chain, combinations, product
 from math import prod
 from typing import NamedTuple
 
-from sgp.planning.adl_library import conjunctions
-from sgp.planning.adl_objects import World, renamed, written_out, written_out_each
-from sgp.planning.clock import look, now
+from sgp.planning.clock import check_limits, clock_seconds
 from sgp.planning.declarations import (
+    FALSE,
+    TRUE,
     Action,
     AdlAction,
     Atom,
     Condition,
-    ConditionalEffect,
     Formula,
     Literal,
     Parameter,
     Schema,
+    conjunction,
+    join,
+    negate,
 )
-from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined, mapped, negated
 
-MOST_CASES = 1_000  # of one action
-MOST_ALTERNATIVES = 100  # of one goal
-MOST_ATOMS = 100_000  # of one action or goal, when its quantifiers are gone
-MOST_SECONDS = 10.0  # for the cases of one action
-_SCOPE = "scope "  # and a number: a mark in the place of an existential quantifier
+MAX_CASES = 1_000  # of one action
+MAX_ALTERNATIVES = 100  # of one goal
+MAX_ATOMS = 100_000  # of one action or goal, after its quantifiers are expanded
+MAX_SECONDS = 10.0  # for the cases of one action
+Binding = Mapping[str, str]  # objects by variables
 
 
 class TooManyCases(Exception):
-    """An action or a goal has more cases than are made; the words say how many."""
+    """An action or a goal has more cases than the limit allows."""
 
 
-def schema_of(action: AdlAction) -> Schema | None:
-    """The schema of an action that is STRIPS as it stands; None for another one."""
-    needs = conjunction(action.precondition)
-    if needs is None or any(each.variables or each.condition != TRUE for each in action.effects):
+@dataclass(frozen=True)
+class World:
+    """Typed objects and static atoms of one problem, and the predicates that actions change."""
+
+    objects: tuple[tuple[str, frozenset[str]], ...]
+    atoms: frozenset[Atom]
+    fluents: frozenset[str]
+
+    def of(self, types: Iterable[str]) -> list[str]:
+        """Return the objects of one of these types."""
+        wanted = set(types)
+        return [name for name, kinds in self.objects if not kinds.isdisjoint(wanted)]
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, int, str], list[Atom]]:
+        """Static atoms by predicate, argument position and object, and by predicate alone (position -1)."""
+        index: dict[tuple[str, int, str], list[Atom]] = {}
+        for atom in self.atoms:
+            for place, name in ((-1, ""), *enumerate(atom.objects)):
+                index.setdefault((atom.predicate, place, name), []).append(atom)
+        return index
+
+    def knows(self, literal: Literal) -> bool | None:
+        """Return the truth value of a static ground literal; None for other literals."""
+        (predicate, objects), positive = literal
+        if predicate in self.fluents or any(name.startswith("?") for name in objects):
+            return None
+        return (objects[0] == objects[1] if predicate == "=" else literal.atom in self.atoms) == positive
+
+    def bindings(
+        self, variables: Sequence[Parameter], condition: Condition, holds: bool, binding: Binding
+    ) -> Iterator[Binding]:
+        """Yield extensions of the binding under which the condition may be true (or false, without `holds`).
+
+        The result is a superset: static atoms restrict one variable at a time.
+        """
+        if not variables:
+            yield binding
+            return
+        (variable, types), *rest = variables
+        fitting = self._fitting(condition, variable, holds, binding)
+        for name in self.of(types):
+            if fitting is None or name in fitting:
+                yield from self.bindings(rest, condition, holds, {**binding, variable: name})
+
+    def _fitting(self, condition: Condition, variable: str, holds: bool, binding: Binding) -> set[str] | None:
+        """Return the objects for a variable with which the condition may be true (or false); None for all objects."""
+        if isinstance(condition, Literal):
+            (predicate, objects), positive = condition
+            if predicate == "=" or predicate in self.fluents or positive != holds or variable not in objects:
+                return None
+            names = [binding.get(name, name) for name in objects]
+            given = [(place, name) for place, name in enumerate(names) if not name.startswith("?")]
+            keys = [(predicate, *key) for key in given] or [(predicate, -1, "")]
+            atoms = min((self._index.get(key, []) for key in keys), key=len)
+            where = objects.index(variable)
+            return {atom.objects[where] for atom in atoms if all(atom.objects[place] == name for place, name in given)}
+        if condition.kind == (
+            "forall" if holds else "exists"
+        ):  # without objects, the condition does not depend on the variable
+            return None
+        parts = [self._fitting(part, variable, holds, binding) for part in condition.parts]
+        sets = [part for part in parts if part is not None]
+        if condition.kind == ("or" if holds else "and"):
+            return set().union(*sets) if len(sets) == len(parts) else None
+        return set.intersection(*sets) if sets else None
+
+    def expand(self, condition: Condition, binding: Binding) -> Condition:
+        """Return the ground condition without quantifiers and static atoms."""
+        if isinstance(condition, Literal):
+            literal = condition.renamed(binding)
+            known = self.knows(literal)
+            return literal if known is None else TRUE if known else FALSE
+        if not condition.variables:
+            return join(condition.kind, (self.expand(part, binding) for part in condition.parts))
+        (body,), exists = condition.parts, condition.kind == "exists"
+        bindings = self.bindings(condition.variables, body, exists, binding)
+        return join("or" if exists else "and", (self.expand(body, inner) for inner in bindings))
+
+
+def strips_schema(action: AdlAction) -> Schema | None:
+    """Return the schema of a STRIPS action; None for other actions."""
+    precondition = conjunction(action.precondition)
+    if precondition is None or any(effect.variables or effect.condition != TRUE for effect in action.effects):
         return None
-    does = tuple(literal for each in action.effects for literal in each.literals)
-    return Schema(action.name, action.parameters, needs, does, action.cost)
+    literals = tuple(literal for effect in action.effects for literal in effect.literals)
+    return Schema(action.name, action.parameters, precondition, literals, action.cost)
 
 
 def quantifier(action: AdlAction) -> str:
-    """What in an action speaks of all objects, so that it has no cases without them, in words; "" for nothing."""
-    opened, _ = _opened(action.precondition)
-    places = [(opened, "its precondition"), *((each.condition, "a condition of its effect") for each in action.effects)]
-    for condition, place in places:
-        if found := _kinds(condition):
-            return f"{' and '.join(found)} in {place}"
-    return "forall in its effect" if any(each.variables for each in action.effects) else ""
+    """Describe the quantifiers that cannot be compiled without objects; "" for none."""
+    precondition, _ = _without_exists(action.precondition)
+    conditions = [(effect.condition, "a condition of its effect") for effect in action.effects]
+    for condition, place in [(precondition, "its precondition"), *conditions]:
+        if kinds := _quantifiers(condition):
+            return f"{' and '.join(sorted(kinds))} in {place}"
+    return "forall in its effect" if any(effect.variables for effect in action.effects) else ""
+
+
+def _quantifiers(condition: Condition) -> set[str]:
+    if isinstance(condition, Literal):
+        return set()
+    return set[str]().union({condition.kind} if condition.variables else (), *map(_quantifiers, condition.parts))
 
 
 @lru_cache(maxsize=128)
 def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
-    """The cases of an action, under its name.
+    """Return the cases of an action, all under its name.
 
-    Raises TooManyCases, also where they are not made in MOST_SECONDS, and MissingLibrary without unified-planning.
+    Raises TooManyCases for more than MAX_CASES, or after MAX_SECONDS.
     """
-    started, found, forms = now(), list[Schema](), list[tuple[_Form, Action]]()
+    started, schemas, forms = clock_seconds(), list[Schema](), list[_Form]()
 
     def is_late() -> bool:
-        look()
-        return now() - started > MOST_SECONDS
+        check_limits()
+        return clock_seconds() - started > MAX_SECONDS
 
-    for instance, original in _instances(action, world):
-        forms.append((_form(instance, world), original))
+    for binding in _deciding_bindings(action, world):
+        forms.append(_form(action, world, binding))
         if is_late():
             break
-    for place, (form, original) in enumerate(forms):
+    for place, form in enumerate(forms):
         late = is_late()
-        if late or len(found) + form.most > MOST_CASES:
-            cases = _shown(len(found) + sum(each.most for each, _ in forms[place:]))
+        if late or len(schemas) + form.bound > MAX_CASES:
+            cases = _number(len(schemas) + sum(other.bound for other in forms[place:]))
             made = (
-                f"{len(found):,} were made in {MOST_SECONDS:g} seconds" if late else f"at most {MOST_CASES:,} are made"
+                f"{len(schemas):,} were made in {MAX_SECONDS:g} seconds" if late else f"at most {MAX_CASES:,} are made"
             )
             raise TooManyCases(f"up to {cases} cases{' or more' if late else ''}, and {made}")
-        found += form.cases(original)
-    return tuple(found)
+        schemas += form.cases() if form.bound else ()
+    return tuple(schemas)
 
 
-def named(cases: Mapping[str, tuple[Schema, ...]]) -> dict[str, Schema]:
-    """The cases of all actions by names of their own: the action's where it has one, else with a number."""
+def numbered_names(cases: Mapping[str, tuple[Schema, ...]]) -> dict[str, Schema]:
+    """Give each case a unique name: the action's name, with a number if the action has several cases."""
     dash = "-"
-    while any(f"{name}{dash}{number}" in cases for name, found in cases.items() for number, _ in enumerate(found, 1)):
+    while any(
+        f"{name}{dash}{number}" in cases for name, schemas in cases.items() for number in range(1, len(schemas) + 1)
+    ):
         dash += "-"
-    own = {
-        name if len(found) == 1 else f"{name}{dash}{number}": schema
-        for name, found in cases.items()
-        for number, schema in enumerate(found, 1)
-    }
-    return {name: replace(schema, name=name) for name, schema in own.items()}
+    named = (
+        (name if len(schemas) == 1 else f"{name}{dash}{number}", schema)
+        for name, schemas in cases.items()
+        for number, schema in enumerate(schemas, 1)
+    )
+    return {name: replace(schema, name=name) for name, schema in named}
 
 
 @lru_cache(maxsize=128)
 def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ...]:
-    """The conjunctions of which a goal asks for one; none where it cannot hold.
-
-    Raises TooManyCases, and MissingLibrary without unified-planning.
-    """
-    literals = conjunction(goal)
-    if literals is not None:
-        return (literals,)
-    _require_few(_size(goal, world))
-    wanted = written_out(goal, world, {})
-    number = _count(wanted)
-    if number > MOST_ALTERNATIVES:
-        raise TooManyCases(f"up to {_shown(number)} conjunctions, and at most {MOST_ALTERNATIVES:,} are tried")
-    return tuple(_split(wanted))
+    """Return the disjuncts of a goal; none if the goal is unsatisfiable. Raises TooManyCases."""
+    _require_few_atoms(_size(goal, world))
+    expanded = world.expand(goal, {})
+    number = _bound(expanded)
+    if number > MAX_ALTERNATIVES:
+        raise TooManyCases(f"up to {_number(number)} conjunctions, and at most {MAX_ALTERNATIVES:,} are tried")
+    return tuple(dict.fromkeys(_disjuncts(expanded)))
 
 
-def _count(condition: Condition, positive: bool = True) -> int:
-    """A bound on the number of conjunctions of which a condition without quantifiers is the disjunction.
+def _disjuncts(condition: Condition) -> Iterator[tuple[Literal, ...]]:
+    """Yield the disjunctive normal form of a condition without quantifiers, contradictions omitted."""
+    if isinstance(condition, Literal):
+        yield (condition,)
+    elif condition.kind == "or":
+        yield from chain.from_iterable(map(_disjuncts, condition.parts))
+    else:
+        for parts in product(*(tuple(_disjuncts(part)) for part in condition.parts)):
+            literals = tuple(dict.fromkeys(chain.from_iterable(parts)))
+            if not any(negate(literal) in literals for literal in literals):
+                yield literals
 
-    Or its negation. It is no larger than 10^100.
-    """
+
+def _bound(condition: Condition, positive: bool = True) -> int:
+    """Bound the size of the disjunctive normal form of a condition or its negation, capped at 10^100."""
     if isinstance(condition, Literal):
         return 1
-    found = [_count(part, positive) for part in condition.parts]
-    return sum(found) if (condition.kind == "or") == positive else _product(found)
+    numbers = [_bound(part, positive) for part in condition.parts]
+    return sum(numbers) if (condition.kind == "or") == positive else _capped_product(numbers)
 
 
-def _product(numbers: Iterable[int]) -> int:
-    found = 1
-    for each in numbers:
-        found = min(found * each, 10**100)
-    return found
+def _capped_product(numbers: Iterable[int]) -> int:
+    return reduce(lambda product, number: min(product * number, 10**100), numbers, 1)
 
 
 def _size(condition: Condition, world: World) -> int:
-    """How many atoms a condition has when its quantifiers are gone."""
+    """Return the number of atoms of a condition after its quantifiers are expanded."""
     if isinstance(condition, Literal):
         return 1
     below = sum(_size(part, world) for part in condition.parts)
-    return max(1, below) * prod(len(world.of(each.types)) for each in condition.variables)
+    return max(1, below) * prod(len(world.of(variable.types)) for variable in condition.variables)
 
 
-def _require_few(atoms: int) -> None:
-    if atoms > MOST_ATOMS:
-        raise TooManyCases(f"{_shown(atoms)} atoms for the objects of the problem, and at most {MOST_ATOMS:,} are made")
+def _require_few_atoms(number: int) -> None:
+    if number > MAX_ATOMS:
+        raise TooManyCases(
+            f"{_number(number)} atoms for the objects of the problem, and at most {MAX_ATOMS:,} are made"
+        )
 
 
-def _shown(number: int) -> str:
+def _number(number: int) -> str:
     return f"{number:,}" if number < 10**15 else "10^15 or more"
 
 
-def _instances(action: AdlAction, world: World | None) -> Iterator[tuple[AdlAction, Action]]:
-    """The action, once for all values of the parameters that decide which objects its quantifiers speak of."""
-    whole = Action(action.name, tuple(each.name for each in action.parameters))
-    deciding = _deciding(action, world) if world is not None else []
-    if world is None or not deciding:
-        yield action, whole
-        return
-    choices = [world.of(each.types) for each in deciding]
-    if prod(map(len, choices)) > MOST_CASES:
-        names = ", ".join(each.name for each in deciding)
-        raise TooManyCases(f"{prod(map(len, choices)):,} values of {names}, and at most {MOST_CASES:,} cases are made")
-    for values in product(*choices):
-        binding = dict(zip((each.name for each in deciding), values, strict=True))
-        instance = _bound(action, binding)
-        if not _fails(instance.precondition, world):
-            yield instance, Action(action.name, tuple(binding.get(each, each) for each in whole.objects))
+def _deciding_bindings(action: AdlAction, world: World | None) -> Iterator[Binding]:
+    """Yield all bindings of the parameters that share a static atom with a quantified variable.
 
-
-def _deciding(action: AdlAction, world: World) -> list[Parameter]:
-    """Parameters that stand beside a quantifier's variable in an atom that no action changes.
-
-    With their values most of what the quantifier speaks of is known.
+    These bindings decide most static atoms below the quantifier.
     """
-    precondition, scopes = _opened(action.precondition)
-    free = {each.name for each in (*action.parameters, *(each for scope in scopes for each in scope))}
-    found: set[str] = set()
-    for condition in (precondition, *(each.condition for each in action.effects)):
-        for predicate, objects in _atoms(condition):
-            variables = {each for each in objects if each.startswith("?")}
-            if predicate not in world.fluents and not variables <= free:
-                found |= variables
-    return [each for each in action.parameters if each.name in found]
+    if world is None:
+        yield {}
+        return
+    precondition, scopes = _without_exists(action.precondition)
+    free = {parameter.name for parameter in (*action.parameters, *scopes)}
+    conditions = (precondition, *(effect.condition for effect in action.effects))
+    names: set[str] = set()
+    for predicate, objects in chain.from_iterable(map(_atoms, conditions)):
+        variables = {name for name in objects if name.startswith("?")}
+        if predicate not in world.fluents and not variables <= free:
+            names |= variables
+    deciding = [parameter for parameter in action.parameters if parameter.name in names]
+    number = prod(len(world.of(parameter.types)) for parameter in deciding)
+    if number > MAX_CASES:
+        listed = ", ".join(parameter.name for parameter in deciding)
+        raise TooManyCases(f"{number:,} values of {listed}, and at most {MAX_CASES:,} cases are made")
+    yield from world.bindings(deciding, precondition, True, {})
 
 
 def _atoms(condition: Condition) -> Iterator[Atom]:
     if isinstance(condition, Literal):
         yield condition.atom
     else:
-        for part in condition.parts:
-            yield from _atoms(part)
+        yield from chain.from_iterable(map(_atoms, condition.parts))
 
 
-def _fails(condition: Condition, world: World) -> bool:
-    """Whether a ground literal that no action changes is not as a conjunction needs it."""
-    for part in (condition,) if isinstance(condition, Literal) else condition.parts if condition.kind == "and" else ():
-        if isinstance(part, Literal) and not any(each.startswith("?") for each in part.atom.objects):
-            (predicate, objects), positive = part
-            known = objects[0] == objects[1] if predicate == "=" else part.atom in world.atoms
-            if predicate not in world.fluents and known != positive:
-                return True
-    return condition == FALSE
+def _without_exists(condition: Condition) -> tuple[Condition, list[Parameter]]:
+    """Turn existential quantifiers, except below a universal one, into free variables; also return the variables.
 
-
-def _bound(action: AdlAction, binding: Mapping[str, str]) -> AdlAction:
-    """An action with objects in the place of some parameters."""
-
-    def bound(literal: Literal) -> Literal:
-        return renamed(literal, binding)
-
-    return AdlAction(
-        action.name,
-        tuple(each for each in action.parameters if each.name not in binding),
-        mapped(action.precondition, bound),
-        tuple(
-            ConditionalEffect(each.variables, mapped(each.condition, bound), tuple(map(bound, each.literals)))
-            for each in action.effects
-        ),
-        re.sub(r"\?[^\s()]+", lambda found: binding.get(found[0], found[0]), action.cost),
-    )
-
-
-def _opened(condition: Condition) -> tuple[Condition, list[tuple[Parameter, ...]]]:
-    """A condition with a mark for each existential quantifier that no universal one stands above, and its variables.
-
-    The mark keeps in which cases the variables need objects: where there are none, the other cases remain.
+    A trivial equality marks each variable in the cases that need an object for it.
     """
-    found: list[tuple[Parameter, ...]] = []
+    variables: list[Parameter] = []
 
     def opened(part: Condition) -> Condition:
         if isinstance(part, Literal) or part.kind == "forall":
             return part
-        if part.kind != "exists":
-            return joined(part.kind, map(opened, part.parts))
-        found.append(part.variables)
-        mark = Atom(f"{_SCOPE}{len(found) - 1}", tuple(each.name for each in part.variables))
-        return joined("and", (Literal(mark, True), *map(opened, part.parts)))
+        variables.extend(part.variables)
+        equalities = (Literal(Atom("=", (name, name)), True) for name, _ in part.variables)
+        return join("or" if part.kind == "or" else "and", (*equalities, *map(opened, part.parts)))
 
-    return opened(condition), found
-
-
-def _kinds(condition: Condition) -> list[str]:
-    """The quantifiers in a condition."""
-    if isinstance(condition, Literal):
-        return []
-    below = {kind for part in condition.parts for kind in _kinds(part)}
-    return sorted(below | ({condition.kind} if condition.variables else set()))
+    return opened(condition), variables
 
 
 class _Form(NamedTuple):
-    """An action without quantifiers: its precondition, and the literals of its effect by their conditions.
+    """An action without quantifiers, and an upper bound on the number of its cases.
 
-    `scopes` are the variables of existential quantifiers, which have marks in the precondition; there are no more than
-    `most` cases.
+    `original` is the declared action with some parameters replaced by objects. `variables` come from existential
+    quantifiers. `effects` maps conditions to literals.
     """
 
     action: AdlAction
+    original: Action
     precondition: Condition
+    variables: tuple[Parameter, ...]
     effects: Mapping[Condition, tuple[Literal, ...]]
-    scopes: tuple[tuple[Parameter, ...], ...]
-    most: int
+    cost: str
+    bound: int
 
-    def cases(self, original: Action) -> Iterator[Schema]:
-        """The cases. Raises MissingLibrary without unified-planning, where there are several."""
-        conditions = [each for each in self.effects if each != TRUE]
-        held = chain.from_iterable(combinations(conditions, size) for size in range(len(conditions) + 1))
-        for hold in held if self.most else ():
-            parts = (each if each in hold else negated(each) for each in conditions)
-            does = dict.fromkeys(literal for each in (TRUE, *hold) for literal in self.effects.get(each, ()))
-            effect = tuple(each for each in does if each.positive or Literal(each.atom, True) not in does)
-            for needs in _split(joined("and", (self.precondition, *parts))):
-                yield self._case(needs, effect, original)
-
-    def _case(self, needs: tuple[Literal, ...], effect: tuple[Literal, ...], original: Action) -> Schema:
-        within = {literal.atom.predicate for literal in needs}
-        met = [scope for place, scope in enumerate(self.scopes) if f"{_SCOPE}{place}" in within]
-        parameters = (*self.action.parameters, *chain.from_iterable(met))
-        holds = tuple(each for each in needs if not each.atom.predicate.startswith(_SCOPE))
-        return Schema(self.action.name, parameters, holds, effect, self.action.cost, original)
+    def cases(self) -> Iterator[Schema]:
+        conditions = [condition for condition in self.effects if condition != TRUE]
+        for true in chain.from_iterable(combinations(conditions, size) for size in range(len(conditions) + 1)):
+            decided = (condition if condition in true else negate(condition) for condition in conditions)
+            literals = dict.fromkeys(literal for each in (TRUE, *true) for literal in self.effects.get(each, ()))
+            effect = tuple(each for each in literals if each.positive or negate(each) not in literals)
+            for conjuncts in dict.fromkeys(_disjuncts(join("and", (self.precondition, *decided)))):
+                used = {name for literal in conjuncts for name in literal.atom.objects}
+                parameters = [each for each in self.action.parameters if each.name in self.original.objects]
+                parameters += [variable for variable in self.variables if variable.name in used]
+                needed = tuple(each for each in conjuncts if not _is_trivial(each))
+                yield Schema(self.action.name, tuple(parameters), needed, effect, self.cost, self.original)
 
 
-def _split(condition: Condition) -> Iterator[tuple[Literal, ...]]:
-    """The conjunctions of which a condition without quantifiers is the disjunction, but those that cannot hold."""
-    parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
-    for chosen in product(*map(conjunctions, dict.fromkeys(parts))):
-        literals = tuple(dict.fromkeys(chain.from_iterable(chosen)))
-        if not any(Literal(atom, not positive) in literals for atom, positive in literals):
-            yield literals
+def _is_trivial(literal: Literal) -> bool:
+    (predicate, objects), positive = literal
+    return positive and predicate == "=" and objects[0] == objects[1]
 
 
-def _form(action: AdlAction, world: World | None) -> _Form:
-    """An action with its quantifiers written out. Raises TooManyCases where they stand for too many atoms."""
-    precondition, scopes = _opened(action.precondition)
+def _form(action: AdlAction, world: World | None, binding: Binding) -> _Form:
+    """Bind some parameters and expand the quantifiers. Raises TooManyCases for too many atoms."""
+    precondition, variables = _without_exists(action.precondition)
     effects: dict[Condition, tuple[Literal, ...]] = {}
     if world is None:
-        for each in action.effects:
-            effects[each.condition] = (*effects.get(each.condition, ()), *each.literals)
+        for effect in action.effects:
+            effects[effect.condition] = (*effects.get(effect.condition, ()), *effect.literals)
     else:
-        under = (_size(Formula("forall", (each.condition,), each.variables), world) for each in action.effects)
-        _require_few(_size(precondition, world) + sum(under))
-        precondition = written_out(precondition, world, {})
-        for each in action.effects:
-            for binding, condition in written_out_each(each.variables, each.condition, world):
-                literals = (renamed(literal, binding) for literal in each.literals)
-                effects[condition] = (*effects.get(condition, ()), *literals)
-    either = (_count(each) + _count(each, False) for each in effects if each != TRUE)
-    return _Form(action, precondition, effects, tuple(scopes), _product([_count(precondition), *either]))
+        scopes = (_size(Formula("forall", (effect.condition,), effect.variables), world) for effect in action.effects)
+        _require_few_atoms(_size(precondition, world) + sum(scopes))
+        precondition = world.expand(precondition, binding)
+        for effect in action.effects if precondition != FALSE else ():
+            for inner in world.bindings(effect.variables, effect.condition, True, binding):
+                condition = world.expand(effect.condition, inner)
+                if condition != FALSE:
+                    literals = (literal.renamed(inner) for literal in effect.literals)
+                    effects[condition] = (*effects.get(condition, ()), *literals)
+    either = [_bound(condition) + _bound(condition, False) for condition in effects if condition != TRUE]
+    return _Form(
+        action,
+        Action(action.name, tuple(binding.get(name, name) for name, _ in action.parameters)),
+        precondition,
+        tuple(variables),
+        effects,
+        re.sub(r"\?[^\s()]+", lambda match: binding.get(match[0], match[0]), action.cost),
+        _capped_product([_bound(precondition), *either]),
+    )

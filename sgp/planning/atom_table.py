@@ -1,8 +1,8 @@
-"""The atoms of a problem whose actions are not all instantiated: numbered as they are met, the true ones in lists.
+"""Numbered atoms of a problem, with the true atoms indexed for joins.
 
-A list has the true atoms of one predicate that have given objects in given places, so that joins look at no others. An
-index is the lists of one predicate for the same places. What objects are told from each other by changes with the
-atoms.
+Atoms are numbered in the order of first use. A list has the true atoms of one predicate with given objects at given
+argument positions. An index is the set of lists of one predicate for the same positions. Object signatures are updated
+with the true atoms; they distinguish objects that are not interchangeable.
 """
 
 from __future__ import annotations
@@ -13,248 +13,207 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, longer, mix
-from sgp.planning.operators import Ints, Words, taller
-from sgp.planning.symmetry_marks import mark_of
+from sgp.compilation import compiled, inlined
+from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, hash_step, insert_keys
+from sgp.planning.operators import toggle, true_atoms
+from sgp.planning.symmetry import mark_of
 
-FULL = -1  # what stands for the number of an atom that has no room
-_NONE = -1
-SEVERAL = -2  # stands for the places of an index that has more than one
-HEAD, SIZE, _EXAMPLE, _INDEX = range(4)  # columns of `Atoms.lists`
-_LIST, NEXT, _PREVIOUS = range(3)  # of `Atoms.links`
+FULL = -1  # marks an atom for which the table has no capacity
+SEVERAL = -2  # marks an index of several positions
+HEAD, SIZE = range(2)  # columns of `Atoms.lists`
+_LIST, NEXT, _PREVIOUS = range(3)  # columns of `Atoms.links`
 
 
 class Indexes(NamedTuple):
-    """The indexes of p predicates, those of one predicate together.
+    """The indexes of p predicates, grouped by predicate.
 
-    An index of no place has one list, an index of one place has one for each object, beginning at `begins`; the lists
-    of an index of several places are found in a hash table.
+    An index of no position has one list. An index of one position has one list per object. The lists of an index of
+    several positions are found in a hash table.
     """
 
-    first: Ints  # [p + 1], where those of each predicate begin
-    places: NDArray[np.bool_]  # [i, w], the places whose objects are given
-    direct: Ints  # [i, 2], the only one of them, _NONE for no place, SEVERAL for more; and the first list but for these
-    lists: int  # of all indexes of at most one place
-    hashed: int  # the most indexes of several places that a predicate has
+    indptr: Ints  # [p + 1], start of each predicate's indexes
+    places: NDArray[np.bool_]  # [i, w], the argument positions whose objects are given
+    direct: Ints  # [i, 2], (position, first list): position -1 for none, SEVERAL for more (then no first list)
+    lists: int  # number of lists of all indexes of at most one position
+    hashed: int  # greatest number of indexes of several positions per predicate
+
+    @classmethod
+    def of(cls, places: Sequence[Collection[Sequence[int]]], objects: int, width: int) -> Indexes:
+        """Build the indexes of predicates [p] from the argument positions of each index."""
+        flat = [sorted(index) for indexes in places for index in indexes]
+        given = np.zeros((len(flat), width), np.bool_)
+        for row, index in zip(given, flat, strict=True):
+            row[index] = True
+        counts = np.array([{0: 1, 1: objects}.get(len(index), 0) for index in flat], np.int64)
+        single = [-1 if not index else index[0] if len(index) == 1 else SEVERAL for index in flat]
+        return cls(
+            np.cumsum([0, *map(len, places)]).astype(np.int32),
+            given,
+            np.column_stack([np.array(single, np.int64), np.cumsum(counts) - counts]).astype(np.int32),
+            int(counts.sum()),
+            max((sum(len(index) > 1 for index in indexes) for indexes in places), default=0),
+        )
 
 
 class Atoms(NamedTuple):
     """At most c atoms of at most w arguments, over n objects, in at most l lists.
 
-    Two objects that may be interchangeable are so where `told_by` is equal.
+    Two symmetric objects are interchangeable if their signatures are equal.
     """
 
-    met: Ints  # [2], how many there are, and how many lists
+    counts: Ints  # [2], the numbers of atoms and of lists
     predicates: Ints  # [c]
-    arguments: Ints  # [c, w], -1 behind the last one
-    slots: Ints  # [4 c], a hash table of them
-    marks: Words  # [c, w], what it tells of its arguments; 0 of those that are like no other, or stood before
-    true: Words
+    arguments: Ints  # [c, w], padded with -1
+    keys: Words  # [c], hashes; two atoms collide with probability 2^-64
+    slots: Ints  # hash table over `keys`
+    marks: Words  # [c, w], contribution of an atom to the signatures of its arguments
+    true: Words  # [c / 64], bit set of the true atoms
     indexes: Indexes
-    links: Ints  # [c, k, 3], by indexes of its predicate the list that it belongs to, the next and the previous there
-    lists: Ints  # [l, 4], of each the first atom, how many it has, one that it is for, and its index
-    list_slots: Ints  # a hash table of those of indexes of several places
-    alike: NDArray[np.bool_]  # [n], whether there is another object that types, static atoms and goal do not tell apart
-    told_by: Words  # [n]
+    links: Ints  # [c, k, 3], per index of the atom's predicate: list, next atom, previous atom
+    lists: Ints  # [l, 2], first atom and length
+    list_keys: Words  # [l], hashes of the lists of indexes of several positions
+    list_slots: Ints  # hash table over `list_keys`
+    symmetric: NDArray[
+        np.bool_
+    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
+    signatures: Words  # [n]
 
+    @classmethod
+    def empty(cls, indexes: Indexes, room: int, symmetric: NDArray[np.bool_], signatures: Words) -> Atoms:
+        """An empty table of capacity `room` (a power of 2, at least 64) over objects [n] with initial signatures."""
+        width, columns = indexes.places.shape[1], int(np.diff(indexes.indptr).max(initial=0))
+        lists = indexes.lists + room * indexes.hashed
+        return cls(
+            np.array([0, indexes.lists], np.int32),
+            np.empty(room, np.int32),
+            np.empty((room, width), np.int32),
+            np.empty(room, np.uint64),
+            empty_slots(2 * room),
+            np.zeros((room, width), np.uint64),
+            np.zeros(room // 64, np.uint64),
+            indexes,
+            np.empty((room, columns, 3), np.int32),
+            np.tile(np.array([EMPTY, 0], np.int32), (lists, 1)),
+            np.zeros(lists, np.uint64),
+            empty_slots(lists),
+            symmetric,
+            signatures.copy(),
+        )
 
-def indexes_of(places: Sequence[Collection[Sequence[int]]], objects: int, width: int) -> Indexes:
-    """The indexes of predicates [p], each with the places that its indexes are for."""
-    flat = [sorted(each) for own in places for each in own]
-    given = np.zeros((len(flat), width), np.bool_)
-    for row, each in zip(given, flat, strict=True):
-        row[each] = True
-    counts = np.array([1 if not each else objects if len(each) == 1 else 0 for each in flat], np.int64)
-    single = [_NONE if not each else each[0] if len(each) == 1 else SEVERAL for each in flat]
-    return Indexes(
-        np.cumsum([0, *map(len, places)]).astype(np.int32),
-        given,
-        np.column_stack([np.array(single, np.int64), np.cumsum(counts) - counts]).astype(np.int32),
-        int(counts.sum()),
-        max((sum(len(each) > 1 for each in own) for own in places), default=0),
-    )
-
-
-def no_atoms(indexes: Indexes, room: int, alike: NDArray[np.bool_], kinds: Words) -> Atoms:
-    """No atoms, and room for some (a power of 2), over objects of some kinds [n]."""
-    width, columns = indexes.places.shape[1], int(np.diff(indexes.first).max(initial=0))
-    return Atoms(
-        np.array([0, indexes.lists], np.int32),
-        np.empty(room, np.int32),
-        np.empty((room, width), np.int32),
-        np.full(4 * room, _NONE, np.int32),
-        np.zeros((room, width), np.uint64),
-        np.zeros(room // 64, np.uint64),
-        indexes,
-        np.empty((room, columns, 3), np.int32),
-        _no_lists(indexes.lists + room * indexes.hashed),
-        _list_slots(indexes, room),
-        alike,
-        kinds.copy(),
-    )
-
-
-def _no_lists(count: int) -> Ints:
-    return np.tile(np.array([_NONE, 0, _NONE, _NONE], np.int32), (count, 1))
-
-
-def _list_slots(indexes: Indexes, room: int) -> Ints:
-    """A hash table with room for the lists of as many atoms; its size is a power of 2."""
-    size = 2 * room << (indexes.hashed - 1).bit_length() if indexes.hashed else 1
-    return np.full(size, _NONE, np.int32)
-
-
-def with_twice_the_room(atoms: Atoms) -> Atoms:
-    """The same atoms, with room for twice as many."""
-    room, indexes = len(atoms.predicates), atoms.indexes
-    slots, list_slots = np.full(2 * len(atoms.slots), _NONE, np.int32), _list_slots(indexes, 2 * room)
-    grown = atoms._replace(
-        predicates=longer(atoms.predicates),
-        arguments=_taller(atoms.arguments),
-        slots=slots,
-        marks=taller(atoms.marks),
-        true=np.concatenate([atoms.true, np.zeros_like(atoms.true)]),
-        links=_taller(atoms.links),
-        lists=np.concatenate([atoms.lists, _no_lists(room * indexes.hashed)]),
-        list_slots=list_slots,
-    )
-    _fill(slots, grown.predicates, grown.arguments, int(atoms.met[0]))
-    _fill_lists(grown)
-    return grown
-
-
-def _taller(table: Ints) -> Ints:
-    return np.concatenate([table, np.empty_like(table)])
+    def doubled(self) -> Atoms:
+        """Return a copy of twice the capacity."""
+        more = self.empty(self.indexes, 2 * len(self.predicates), self.symmetric, self.signatures)
+        for name in ("counts", "predicates", "arguments", "keys", "marks", "true", "links", "lists", "list_keys"):
+            old = getattr(self, name)
+            getattr(more, name)[: len(old)] = old
+        insert_keys(more.slots, more.keys, int(self.counts[0]))
+        _insert_lists(more)
+        return more
 
 
 @compiled
-def _fill(slots: Ints, predicates: Ints, arguments: Ints, count: int) -> None:
-    for atom in range(count):
-        slots[slot_of_atom(slots, predicates, arguments, predicates[atom], arguments[atom])] = atom
-
-
-@compiled
-def _fill_lists(atoms: Atoms) -> None:
-    slots, lists, arguments, places = atoms.list_slots, atoms.lists, atoms.arguments, atoms.indexes.places
-    for which in range(atoms.indexes.lists, atoms.met[1]):
-        row = arguments[lists[which, _EXAMPLE]]
-        slots[slot_of_list(slots, lists, arguments, places, lists[which, _INDEX], row)] = which
-
-
-@compiled
-def slot_of_list(
-    slots: Ints, lists: Ints, arguments: Ints, places: NDArray[np.bool_], index: int, row: Ints
-) -> np.int64:
-    """Where the list of an index of several places stands in the hash table, or where there is room for it.
-
-    `row` [w] has its objects in their places.
-    """
-    value = mix(np.uint64(index + 1) * np.uint64(0x9E3779B97F4A7C15))
-    for place in range(len(row)):
-        if places[index, place]:
-            value = mix(value + np.uint64(row[place] + 2) * np.uint64(0x9E3779B97F4A7C15))
-    slot = np.int64(value & np.uint64(len(slots) - 1))
-    while slots[slot] >= 0:
-        same, example = lists[slots[slot], _INDEX] == index, lists[slots[slot], _EXAMPLE]
-        for place in range(len(row)):
-            same = same and (not places[index, place] or arguments[example, place] == row[place])
-        if same:
-            break
-        slot = (slot + 1) & np.int64(len(slots) - 1)
-    return slot
+def _insert_lists(atoms: Atoms) -> None:
+    for which in range(atoms.indexes.lists, atoms.counts[1]):
+        atoms.list_slots[find_key(atoms.list_slots, atoms.list_keys, atoms.list_keys[which])] = which
 
 
 @inlined
-def slot_of_atom(slots: Ints, predicates: Ints, arguments: Ints, predicate: int, row: Ints) -> np.int64:
-    """Where an atom with these arguments [w] stands in the hash table, or where there is room for it."""
-    value = mix(np.uint64(predicate + 1) * np.uint64(0x9E3779B97F4A7C15))
+def _key_of_atom(predicate: int, row: Ints) -> np.uint64:
+    key = hash_step(np.uint64(0), predicate)
+    for value in row:
+        key = hash_step(key, value)
+    return key
+
+
+@inlined
+def _key_of_list(places: NDArray[np.bool_], index: int, row: Ints) -> np.uint64:
+    key = hash_step(np.uint64(0), index)
     for place in range(len(row)):
-        value = mix(value + np.uint64(row[place] + 2) * np.uint64(0x9E3779B97F4A7C15))
-    slot = np.int64(value & np.uint64(len(slots) - 1))
-    searching = slots[slot] >= 0
-    while searching:
-        other = slots[slot]
-        same = predicates[other] == predicate
-        for place in range(len(row)):
-            same = same and arguments[other, place] == row[place]
-        if same:
-            searching = False
-        else:
-            slot = (slot + 1) & np.int64(len(slots) - 1)
-            searching = slots[slot] >= 0
-    return slot
+        if places[index, place]:
+            key = hash_step(key, row[place])
+    return key
 
 
 @compiled
-def add(atoms: Atoms, slot: np.int64, predicate: int, row: Ints) -> int:
-    """Numbers an atom that was not met before, and belongs to this slot; FULL where there is no room."""
-    number = atoms.met[0]
+def list_of_several(slots: Ints, keys: Words, places: NDArray[np.bool_], index: int, row: Ints) -> int:
+    """Return the list of an index of several positions for the objects in `row` [w]; -1 for none."""
+    return int(slots[find_key(slots, keys, _key_of_list(places, index, row))])
+
+
+@inlined
+def find_atom(atoms: Atoms, predicate: int, row: Ints) -> int:
+    """Return the number of an atom with arguments [w]; -1 if it has none."""
+    return int(atoms.slots[find_key(atoms.slots, atoms.keys, _key_of_atom(predicate, row))])
+
+
+@compiled
+def _add(atoms: Atoms, slot: np.int64, key: np.uint64, predicate: int, row: Ints) -> int:
+    """Number a new atom that belongs to this hash slot; FULL if the table is full."""
+    number = atoms.counts[0]
     if number == len(atoms.predicates):
         return FULL
-    atoms.predicates[number], atoms.arguments[number] = predicate, row
-    arity = 0
-    while arity < len(row) and row[arity] >= 0:
-        arity += 1
+    atoms.predicates[number], atoms.arguments[number], atoms.keys[number] = predicate, row, key
     for place in range(len(row)):
-        known = place < arity and atoms.alike[row[place]]
-        atoms.marks[number, place] = mark_of(predicate, row[:arity], place) if known else np.uint64(0)
-    first = atoms.indexes.first[predicate]
-    for index in range(first, atoms.indexes.first[predicate + 1]):
+        known = row[place] >= 0 and atoms.symmetric[row[place]]
+        atoms.marks[number, place] = mark_of(predicate, row, place) if known else np.uint64(0)
+    first = atoms.indexes.indptr[predicate]
+    for index in range(first, atoms.indexes.indptr[predicate + 1]):
         place, which = atoms.indexes.direct[index, 0], atoms.indexes.direct[index, 1]
         if place == SEVERAL:
-            slots = atoms.list_slots
-            free = slot_of_list(slots, atoms.lists, atoms.arguments, atoms.indexes.places, index, row)
-            which = slots[free]
+            list_key = _key_of_list(atoms.indexes.places, index, row)
+            free = find_key(atoms.list_slots, atoms.list_keys, list_key)
+            which = atoms.list_slots[free]
             if which < 0:
-                which = slots[free] = atoms.met[1]
-                atoms.lists[which, _EXAMPLE], atoms.lists[which, _INDEX] = number, index
-                atoms.met[1] += 1
+                which = atoms.list_slots[free] = atoms.counts[1]
+                atoms.list_keys[which] = list_key
+                atoms.counts[1] += 1
         elif place >= 0:
             which += row[place]
         atoms.links[number, index - first, _LIST] = which
     atoms.slots[slot] = number
-    atoms.met[0] += 1
+    atoms.counts[0] += 1
     return int(number)
 
 
 @inlined
 def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
-    """The number of an atom, which it gets when it is first met; FULL where there is no room."""
-    slot = slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, predicate, row)
+    """Return the number of an atom, assigned on first use; FULL if the table is full."""
+    key = _key_of_atom(predicate, row)
+    slot = find_key(atoms.slots, atoms.keys, key)
     number = atoms.slots[slot]
     if number < 0:
-        number = add(atoms, slot, predicate, row)
+        number = _add(atoms, slot, key, predicate, row)
     return int(number)
 
 
 @compiled
 def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints) -> Ints:
-    """The numbers of atoms [k]; FULL for the last ones where there is no room."""
-    found = np.empty(len(rows), np.int32)
+    """Return the numbers of atoms [k]; FULL for the last atoms if the table is full."""
+    numbers = np.empty(len(rows), np.int32)
     for place in range(len(rows)):
-        found[place] = number_of(atoms, predicates[place], rows[place])
-    return found
+        numbers[place] = number_of(atoms, predicates[place], rows[place])
+    return numbers
 
 
 @inlined
-def turn(atoms: Atoms, atom: int) -> None:
-    """Makes an atom true that is false, or false that is true."""
+def _turn(atoms: Atoms, atom: int) -> None:
+    """Flip the truth value of an atom."""
     bit = np.uint64(1) << np.uint64(atom & 63)
     atoms.true[atom >> 6] ^= bit
     becomes_true = atoms.true[atom >> 6] & bit != np.uint64(0)
     for place in range(atoms.arguments.shape[1]):
-        thing = atoms.arguments[atom, place]
-        if thing >= 0:
+        argument = atoms.arguments[atom, place]
+        if argument >= 0:
             if becomes_true:
-                atoms.told_by[thing] += atoms.marks[atom, place]
+                atoms.signatures[argument] += atoms.marks[atom, place]
             else:
-                atoms.told_by[thing] -= atoms.marks[atom, place]
-    first = atoms.indexes.first[atoms.predicates[atom]]
-    for place in range(atoms.indexes.first[atoms.predicates[atom] + 1] - first):
+                atoms.signatures[argument] -= atoms.marks[atom, place]
+    first = atoms.indexes.indptr[atoms.predicates[atom]]
+    for place in range(atoms.indexes.indptr[atoms.predicates[atom] + 1] - first):
         which = atoms.links[atom, place, _LIST]
         head = atoms.lists[which, HEAD]
         if becomes_true:
-            atoms.links[atom, place, _PREVIOUS], atoms.links[atom, place, NEXT] = _NONE, head
+            atoms.links[atom, place, _PREVIOUS], atoms.links[atom, place, NEXT] = EMPTY, head
             if head >= 0:
                 atoms.links[head, place, _PREVIOUS] = atom
             atoms.lists[which, HEAD] = atom
@@ -272,40 +231,14 @@ def turn(atoms: Atoms, atom: int) -> None:
 
 @compiled
 def turn_all(atoms: Atoms, changed: Ints) -> None:
-    """Makes true what is false of some different atoms, and false what is true."""
+    """Flip the truth values of distinct atoms."""
     for atom in changed:
-        turn(atoms, atom)
+        _turn(atoms, atom)
 
 
 @compiled
-def make_true(atoms: Atoms, wanted: Words) -> None:
-    """Makes just the atoms true that are so in a state [c / 64]."""
-    for word in range(len(wanted)):
-        bits = wanted[word] ^ atoms.true[word]
-        atom = 64 * word
-        while bits != np.uint64(0):
-            if bits & np.uint64(1) != np.uint64(0):
-                turn(atoms, atom)
-            bits >>= np.uint64(1)
-            atom += 1
-
-
-@compiled
-def rank_all(atoms: Atoms, ranks: Ints) -> None:
-    """Writes of each object [n] its place among those that are interchangeable with it now."""
-    size = 16
-    while size < 2 * len(ranks):
-        size *= 2
-    first, members = np.full(size, _NONE, np.int32), np.zeros(size, np.int32)  # a hash table of classes
-    for thing in range(len(ranks)):
-        ranks[thing] = 0
-        if not atoms.alike[thing]:
-            continue
-        one = atoms.told_by[thing]
-        slot = np.int64(mix(one) & np.uint64(size - 1))
-        while first[slot] >= 0 and atoms.told_by[first[slot]] != one:
-            slot = (slot + 1) & (size - 1)
-        if first[slot] < 0:
-            first[slot] = thing
-        ranks[thing] = members[slot]
-        members[slot] += 1
+def make_true(atoms: Atoms, wanted: Ints) -> None:
+    """Make exactly these distinct atoms true."""
+    changed = atoms.true.copy()
+    toggle(changed, wanted)
+    turn_all(atoms, true_atoms(changed))

@@ -1,4 +1,4 @@
-"""A beam's candidates, pooled: what is closed, what is kept, and the paths that lead on."""
+"""Pooled candidates of a beam, and the decision paths to its nodes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import goals, identities, lengths
+from sgp.planning.candidates import Candidates
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor
 
-# As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
+# Plain integers: enumeration lookups are measurable in the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
 
 
 class Trail:
-    """A node and the decisions that led to it, newest first; most paths are dropped before anyone looks at them."""
+    """A node and the decisions that led to it, newest first.
+
+    `Step` objects are built on request, because most paths are dropped.
+    """
 
     __slots__ = ("_alone", "_decided", "_step", "before", "node")
 
@@ -38,7 +41,7 @@ class Trail:
         return self._step
 
     def forget_others(self) -> None:
-        """Keeps of each decision what was chosen alone."""
+        """Drop the candidates that were not chosen from each decision."""
         path: Trail | None = self
         while path is not None and not path._alone:
             path._step = None if path.step is None else path.step.alone()
@@ -61,7 +64,7 @@ class Pool:
     def __init__(
         self,
         paths: Sequence[Trail],
-        choices: Sequence[Sequence[Successor]],
+        choices: Sequence[Candidates],
         rankings: Sequence[Ranking],
         rules: Rules,
     ):
@@ -73,24 +76,24 @@ class Pool:
         )
         if rules.additive:
             self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
-        # What tells candidates apart: their states, and their keys where the policy gave them.
-        self.states = [each for choice in choices for each in identities(choice)]
+        # Identities of candidates: states, and the policy's keys if it gives them.
+        self.states = [key for choice in choices for key in choice.identities]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
         self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
-        self.hopeless = 0  # how many were closed as such
+        self.dead_ends = 0  # number of candidates closed as dead ends
 
     def force(self, place: int) -> None:
-        """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
+        """Open a candidate whatever its cost; a rejected candidate adds nothing to the path's cost."""
         self.marks[place] |= _FORCED
         self.closed[place] = False
         if not math.isfinite(self.costs[place]):
             self.costs[place] = self.paths[self._origin(place)[0]].node.cost
 
-    def find_goal(self, task: Task, among: Sequence[int] | None = None) -> int | None:
-        """The first open candidate that satisfies the goal, of all or among some."""
-        reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
+    def find_goal(self, among: Sequence[int] | None = None) -> int | None:
+        """Return the first open candidate that satisfies the goal, among all or some candidates."""
+        reached = np.concatenate([choice.goals for choice in self.choices]) & ~self.closed
         if among is not None:
             chosen = np.zeros(len(reached), np.bool_)
             chosen[list(among)] = True
@@ -102,65 +105,67 @@ class Pool:
         return place
 
     def close(self, visited: set[Hashable], horizon: float) -> tuple[int, int]:
-        """Closes visited states and jumps beyond the horizon.
+        """Close visited states and jumps beyond the horizon.
 
-        How many candidates are unvisited, and how many of these are within the horizon.
+        Returns the number of unvisited candidates, and the number of these within the horizon.
         """
-        seen = np.fromiter((each in visited for each in self.states), np.bool_, len(self.states))
-        ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
+        seen = np.fromiter((state in visited for state in self.states), np.bool_, len(self.states))
+        ends = [path.node.length + choice.lengths for path, choice in zip(self.paths, self.choices, strict=True)]
         beyond = np.concatenate(ends) > horizon
         self.marks[seen] |= _VISITED
         self.closed |= seen | beyond
         return int((~seen).sum()), int((~seen & ~beyond).sum())
 
-    def cheapest(self, width: int, margin: float, hopeless: Callable[[State], bool] | None = None) -> list[int]:
-        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
+    def cheapest(self, width: int, margin: float, is_dead_end: Callable[[State], bool] | None = None) -> list[int]:
+        """Return up to `width` open candidates with distinct keys and states, cheapest first.
 
-        None costs more than `margin` over the cheapest, but for what ties with it. Those among them of a `hopeless`
-        state are closed, and others looked at in their place.
+        Ties are in generation order. Costs exceed the lowest cost by at most `margin`; equal costs are not separated.
+        Dead ends are closed and replaced by the next candidates.
         """
-        kept, states, keys = self._kept(width, margin)
-        while hopeless is not None and (found := [place for place in kept if hopeless(self._successor(place).state)]):
-            self.closed[found] = True
-            self.marks[found] |= _REJECTED
-            self.hopeless += len(found)
-            kept, states, keys = self._kept(width, margin)
+        chosen, states, keys = self._open_cheapest(width, margin)
+        while is_dead_end is not None and (
+            dead := [place for place in chosen if is_dead_end(self._successor(place).state)]
+        ):
+            self.closed[dead] = True
+            self.marks[dead] |= _REJECTED
+            self.dead_ends += len(dead)
+            chosen, states, keys = self._open_cheapest(width, margin)
         for place in np.flatnonzero(~self.closed).tolist():
             if self.states[place] in states or self.keys[place] in keys:
                 self.marks[place] |= _COLLAPSED
-        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
-        return kept
+        self.marks[chosen] = self.marks[chosen] & ~_COLLAPSED | _BEAM
+        return chosen
 
-    def _kept(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
-        """What `cheapest` finds of all that is open, with the states and keys of these."""
+    def _open_cheapest(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
+        """Select as `cheapest` does, without dead-end checks; also return the selected states and keys."""
         open_places = np.flatnonzero(~self.closed)
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
         if len(order):
             dearest = float(self.costs[order[0]]) + margin
             order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]], self.tie))]
         sorted_costs = self.costs[order]
-        kept: list[int] = []
+        chosen: list[int] = []
         states, keys = set[Hashable](), set[Hashable]()
         start = 0
-        while start < len(order) and len(kept) < width:
+        while start < len(order) and len(chosen) < width:
             end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start], self.tie), side="right"))
             for place in np.sort(order[start:end]).tolist():
                 state, key = self.states[place], self.keys[place]
-                if len(kept) < width and state not in states and key not in keys:
-                    kept.append(place)
+                if len(chosen) < width and state not in states and key not in keys:
+                    chosen.append(place)
                     states.add(state)
                     if key is not None:
                         keys.add(key)
             start = end
-        return kept, states, keys
+        return chosen, states, keys
 
     def child(self, place: int) -> Trail:
-        """The path that ends in a candidate."""
+        """Return the path that ends in a candidate."""
         which, index = self._origin(place)
         ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
         of_node = slice(self.starts[which], self.starts[which + 1])
         successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
-        # What a step needs alone: the ranking's memories would keep the embeddings of all candidates along the path.
+        # The ranking's memories would retain the embeddings of all candidates along the path.
         costs, keys, note, tie, written = ranking.costs, ranking.keys, ranking.note, self.tie, ranking.written
 
         def decided() -> Step:
@@ -186,7 +191,7 @@ class Pool:
         return self.choices[which][index]
 
     def _origin(self, place: int) -> tuple[int, int]:
-        """Which node a candidate is of, and its place there."""
+        """Return the node of a candidate, and the candidate's index at that node."""
         which = bisect_right(self.starts, place) - 1
         return which, place - self.starts[which]
 

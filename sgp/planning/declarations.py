@@ -1,17 +1,17 @@
-"""What domains and problems declare: types, predicates, action schemas, atoms and actions."""
+"""Declarations of domains and problems: types, predicates, actions, atoms, conditions in negation normal form."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-OBJECT = "object"  # the root of PDDL's type hierarchy, and the type of everything in an untyped domain
+OBJECT = "object"  # root of PDDL's type hierarchy, and the only type of an untyped domain
 
 
 class Atom(NamedTuple):
-    """A ground atom, `(predicate object ...)`, names in lower case."""
+    """A ground atom `(predicate object ...)`, names in lower case."""
 
     predicate: str
     objects: tuple[str, ...]
@@ -21,7 +21,7 @@ class Atom(NamedTuple):
 
 
 class Action(NamedTuple):
-    """A ground action, `(name object ...)`, names in lower case."""
+    """A ground action `(name object ...)`, names in lower case."""
 
     name: str
     objects: tuple[str, ...]
@@ -31,14 +31,14 @@ class Action(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A name with its type; `types` has several entries for `(either ...)`."""
+    """A name with its types, several for `(either ...)`."""
 
     name: str
     types: tuple[str, ...]
 
 
 class Literal(NamedTuple):
-    """An atom or its negation; in schemas the objects may be variables."""
+    """An atom or its negation; objects may be variables in schemas."""
 
     atom: Atom
     positive: bool
@@ -46,11 +46,16 @@ class Literal(NamedTuple):
     def __str__(self) -> str:
         return str(self.atom) if self.positive else f"(not {self.atom})"
 
+    def renamed(self, names: Mapping[str, str]) -> Literal:
+        """Rename objects and variables."""
+        (predicate, objects), positive = self
+        return Literal(Atom(predicate, tuple(names.get(name, name) for name in objects)), positive)
+
 
 class Formula(NamedTuple):
-    """What holds of its parts: of all ("and", "forall") or of one ("or", "exists"); negation stands at atoms alone.
+    """A conjunction ("and", "forall") or disjunction ("or", "exists") in negation normal form.
 
-    A quantifier has one part and the variables that it binds, whose names stand nowhere else in an action or goal.
+    A quantifier has one part and binds `variables`, whose names occur nowhere else in an action or goal.
     """
 
     kind: str
@@ -59,10 +64,47 @@ class Formula(NamedTuple):
 
 
 Condition: TypeAlias = Literal | Formula
+TRUE, FALSE = Formula("and", ()), Formula("or", ())
+DUAL = {"and": "or", "or": "and", "forall": "exists", "exists": "forall"}
+
+
+def join(kind: str, parts: Iterable[Condition]) -> Condition:
+    """Build a flat conjunction ("and") or disjunction ("or") with constants folded."""
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, Formula) and part.kind == kind:
+            flat += part.parts
+        elif isinstance(part, Formula) and part.kind == DUAL[kind] and not part.parts:
+            return part
+        else:
+            flat.append(part)
+    return flat[0] if len(flat) == 1 else Formula(kind, tuple(flat))
+
+
+def negate(condition: Condition) -> Condition:
+    """Negate a condition without quantifiers."""
+    if isinstance(condition, Literal):
+        return Literal(condition.atom, not condition.positive)
+    return join(DUAL[condition.kind], map(negate, condition.parts))
+
+
+def map_literals(condition: Condition, change: Callable[[Literal], Literal]) -> Condition:
+    """Apply a function to each literal of a condition."""
+    if isinstance(condition, Literal):
+        return change(condition)
+    return condition._replace(parts=tuple(map_literals(part, change) for part in condition.parts))
+
+
+def conjunction(condition: Condition) -> tuple[Literal, ...] | None:
+    """Return the literals of a conjunction of literals; None for other conditions."""
+    if isinstance(condition, Literal):
+        return (condition,)
+    literals = tuple(part for part in condition.parts if isinstance(part, Literal))
+    return literals if condition.kind == "and" and len(literals) == len(condition.parts) else None
 
 
 class ConditionalEffect(NamedTuple):
-    """The literals that become true for all objects, in the place of `variables`, of which the condition holds."""
+    """Literals that become true for all values of `variables` that satisfy the condition."""
 
     variables: tuple[Parameter, ...]
     condition: Condition
@@ -70,7 +112,7 @@ class ConditionalEffect(NamedTuple):
 
 
 class AdlAction(NamedTuple):
-    """An action as a domain file declares it, with any condition and with effects under conditions."""
+    """An action as declared in a domain file: any condition, conditional effects, cost as in `Schema`."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -81,10 +123,10 @@ class AdlAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """An action schema: parameters, precondition literals and the literals of its effect.
+    """A STRIPS action schema.
 
-    `cost` is what PDDL adds to the total cost, a number or a function's value such as "(length ?a ?b)"; "" where it is
-    nothing. A schema that stands for one case of an action of the file has this as its `original`.
+    `cost` is a number, a function call such as "(length ?a ?b)", or "" for none. `original` is the declared action if
+    the schema is one of several compiled cases.
     """
 
     name: str
@@ -94,19 +136,24 @@ class Schema:
     cost: str = field(default="", compare=False)
     original: Action | None = field(default=None, compare=False)
 
+    @property
+    def action(self) -> AdlAction:
+        """The schema as a declared action."""
+        effects = (ConditionalEffect((), TRUE, self.effect),)
+        return AdlAction(self.name, self.parameters, Formula("and", self.precondition), effects, self.cost)
+
 
 @dataclass(frozen=True)
 class DomainText:
-    """What a domain file declares: requirements, types (name to parents), constants, predicates, action schemas.
+    """The declarations of a domain file.
 
-    `predicates` has the arities and `arguments` the types; `remarks` are sentences on what was read though the letter
-    of PDDL forbids it, and on what was compiled; `costs` says whether actions have costs (which are not used),
-    `functions` has the arities of those that they use. Where the schemas are cases of actions for the objects of one
-    problem alone, `alone` has the arities of the actions.
+    `types` maps types to their parents, `predicates` to arities, `arguments` to argument types, and `functions` to
+    arities of numeric functions. `remarks` are sentences about unusual text and about compilation. `costs` is true if
+    actions have costs. `problem_specific` has the arities of the declared actions if the schemas are compiled for the
+    objects of one problem.
     """
 
     name: str
-    requirements: tuple[str, ...]
     types: Mapping[str, tuple[str, ...]]
     constants: tuple[Parameter, ...]
     predicates: Mapping[str, int]
@@ -115,37 +162,29 @@ class DomainText:
     costs: bool = field(default=False, compare=False)
     remarks: tuple[str, ...] = field(default=(), compare=False)
     functions: Mapping[str, int] = field(default_factory=dict, compare=False)
-    alone: Mapping[str, int] = field(default_factory=dict, compare=False)
+    problem_specific: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def original(self, action: Action) -> Action:
-        """The action of the file that an action of a schema is a case of."""
+        """Return the declared action of a schema's ground action."""
         schema = self.schemas[action.name]
         if schema.original is None:
             return action
-        names = {each.name: thing for each, thing in zip(schema.parameters, action.objects, strict=True)}
-        return Action(schema.original.name, tuple(names.get(each, each) for each in schema.original.objects))
-
-    @property
-    def compiled(self) -> bool:
-        """Whether some actions of the file were compiled to schemas for their cases."""
-        return any(schema.original is not None for schema in self.schemas.values())
+        names = {parameter.name: value for parameter, value in zip(schema.parameters, action.objects, strict=True)}
+        return Action(schema.original.name, tuple(names.get(name, name) for name in schema.original.objects))
 
     @cached_property
     def fluent_predicates(self) -> frozenset[str]:
-        """Predicates that some action changes; the others are static."""
+        """Predicates that some action changes; all others are static."""
         return frozenset(literal.atom.predicate for schema in self.schemas.values() for literal in schema.effect)
 
     @cached_property
     def signature(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-        """Predicates and actions with their arities, sorted: what a model of the domain depends on.
-
-        Schemas are no actions of the domain where another problem has others.
-        """
-        actions = self.alone or {name: len(schema.parameters) for name, schema in self.schemas.items()}
+        """Predicates and actions with arities, sorted: the interface that a trained model depends on."""
+        actions = self.problem_specific or {name: len(schema.parameters) for name, schema in self.schemas.items()}
         return tuple(sorted(self.predicates.items())), tuple(sorted(actions.items()))
 
     def difference(self, other: DomainText) -> str:
-        """What `other` lacks and adds in predicates and actions, in words; "" where the signatures agree."""
+        """Describe the predicates and actions that `other` lacks and adds; "" for equal signatures."""
         words = []
         for kind, ours, theirs in zip(("predicate", "action"), self.signature, other.signature, strict=True):
             for verb, names in (("lacks", set(ours) - set(theirs)), ("adds", set(theirs) - set(ours))):
@@ -155,22 +194,27 @@ class DomainText:
         return " and ".join(words)
 
     def supertypes(self, name: str) -> frozenset[str]:
-        """The type and everything above it, the root included."""
-        found, frontier = {OBJECT}, [name]
+        """Return the type and all its ancestors, the root included."""
+        above, frontier = {OBJECT}, [name]
         while frontier:
             current = frontier.pop()
-            if current not in found:
-                found.add(current)
+            if current not in above:
+                above.add(current)
                 frontier.extend(self.types.get(current, ()))
-        return frozenset(found | {name})
+        return frozenset(above | {name})
+
+    def types_of(self, objects: Iterable[Parameter]) -> dict[str, frozenset[str]]:
+        """Return all types of each object, ancestors included."""
+        above = {types: frozenset[str]().union(*map(self.supertypes, types)) for _, types in objects}
+        return {name: above[types] for name, types in objects}
 
 
 @dataclass(frozen=True)
 class ProblemText:
-    """What a problem file declares: objects, initial atoms and the goal's literals; `remarks` as in a domain's.
+    """The declarations of a problem file.
 
-    `goals` is how many conjunctions a disjunctive goal asks for one of. `values` are the initial values of functions,
-    as text, where actions have costs, and `minimised` says whether a plan's is to be low.
+    `goal` is one of the `goals` disjuncts of the goal. `values` are the initial values of functions, as text.
+    `minimised` is true if the metric minimises the total cost.
     """
 
     name: str
@@ -186,7 +230,7 @@ class ProblemText:
 
 @dataclass(frozen=True)
 class AsWritten:
-    """A domain and a problem as their files declare them: `domain` has no schemas, `problem` no goal."""
+    """A domain and a problem before compilation; `domain` has no schemas, `problem` no goal."""
 
     domain: DomainText
     actions: Mapping[str, AdlAction]

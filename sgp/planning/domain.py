@@ -1,4 +1,4 @@
-"""What the house knows of a domain beyond its PDDL: sizes, a generator, and extras for people."""
+"""A domain: PDDL, problem generator, size equation, English templates and drawing."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count as count_up
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
 from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
 from sgp.planning.words import Words
 
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+if TYPE_CHECKING:  # the dashboard draws without numpy, whose import takes a tenth of a second
     from numpy.random import Generator
 
 Arguments = Mapping[str, int]
 _MOST_EMPTY = 200
 
 
-def _always(**arguments: int) -> bool:
+def any_arguments(**arguments: int) -> bool:
+    """Accept all arguments within the bounds."""
     return True
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The arguments of a generator and the size equation.
+    """The generator's arguments and the size equation.
 
-    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects that a
-    problem declares (those of the domain, its constants, not among them), growing with every argument, and `allowed`
-    what else the arguments must satisfy together.
-    `free` are arguments that may be left out, and that an enumeration of all sizes leaves out (how many packages have
-    a goal, say).
+    `bounds` has the least and greatest value of each argument (None: unbounded). `count` returns the number of declared
+    objects, without constants; it increases with every argument. `allowed` checks constraints between arguments. `free`
+    arguments are optional and omitted from enumerations of sizes (such as the number of packages with a goal).
     """
 
     bounds: Mapping[str, tuple[int, int | None]]
     count: Callable[..., int]
-    allowed: Callable[..., bool] = _always
+    allowed: Callable[..., bool] = any_arguments
     free: frozenset[str] = frozenset()
 
     def check(self, arguments: Arguments) -> None:
-        """Raises ConfigurationError for arguments that are unknown, missing, out of bounds or in conflict."""
+        """Raise ConfigurationError for unknown, missing, conflicting or out-of-bounds arguments."""
         for name in arguments:
             if name not in self.bounds:
                 raise ConfigurationError(f"unknown argument {name}; expected {', '.join(self.bounds)}")
@@ -59,24 +57,28 @@ class Sizes:
             raise ConfigurationError(f"the arguments conflict ({listed}); see the domain's size constraints")
 
     def solutions(self, size: int) -> Iterator[dict[str, int]]:
-        """All arguments (free ones left out) with exactly `size` objects, by plain enumeration."""
+        """Enumerate all arguments, without free ones, that give exactly `size` objects."""
         least = {name: self.bounds[name][0] for name in self._named}
         return (found for found in self._enumerate(self._named, least, size) if self.allowed(**found))
 
     def has(self, size: int) -> bool:
-        """Whether there is a problem of exactly `size` objects."""
+        """Whether a problem of exactly `size` objects exists."""
         return next(self.solutions(size), None) is not None
 
     def nearest(self, size: int) -> int:
-        """The size nearest to one that has problems, the smaller of two. Hangs where no size has any."""
-        return next(each for away in count_up() for each in (size - away, size + away) if self.has(each))
+        """Return the nearest size with problems, the smaller on a tie. Raises ConfigurationError if none is near."""
+        away = range(abs(size) + _MOST_EMPTY)
+        nearest = next((near for step in away for near in (size - step, size + step) if self.has(near)), None)
+        if nearest is None:
+            raise ConfigurationError(f"no size near {size} has problems; expected arguments that fit some size")
+        return nearest
 
     def only(self, fits: Callable[..., bool]) -> Sizes:
-        """The sizes of the problems whose arguments fit, too."""
+        """Restrict the sizes to arguments that also satisfy `fits`."""
         return replace(self, allowed=lambda **arguments: fits(**arguments) and self.allowed(**arguments))
 
     def above(self, size: int) -> Iterator[int]:
-        """The sizes above one that have problems, until so many in a row have none that no larger one is looked for."""
+        """Yield the sizes above `size` that have problems, until too long a gap."""
         empty = 0
         while empty < _MOST_EMPTY:
             size += 1
@@ -85,12 +87,15 @@ class Sizes:
                 yield size
 
     def draw(self, rng: Generator, size: int, free: Sequence[str] = ()) -> dict[str, int]:
-        """One of the solutions for a size that has some, all equally probable; then the `free` ones that are named.
+        """Draw a solution of the size equation uniformly, then the named `free` arguments.
 
-        Solutions can be hundreds of thousands: all arguments but the last are drawn, each from all values that it can
-        have alone, and drawn again until the last one, of which at most one value fits, completes them. A free
-        argument is uniform over the values, `size` at most, that the others allow.
+        Rejection sampling avoids the enumeration of up to hundreds of thousands of solutions. All arguments but the
+        last are drawn from their possible values until the last one, which has at most one value, completes them. A
+        free argument is uniform over the values, at most `size`, that the others allow. Raises ConfigurationError for a
+        size without solutions.
         """
+        if not self.has(size):
+            raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
         found = self._draw(rng, size)
         for name in free:
             least, most = self.bounds[name]
@@ -116,13 +121,13 @@ class Sizes:
         return [name for name in self.bounds if name not in self.free]
 
     def _first(self, chosen: Mapping[str, int], name: str, size: int) -> int:
-        """The least value of an argument that gives `size` objects or more, or one more than it can have."""
+        """Return the least value of an argument that gives at least `size` objects, or its maximum plus one."""
         least, most = self.bounds[name]
-        last = size + least if most is None else most  # every argument adds an object at least
+        last = size + least if most is None else most  # every argument adds at least one object
         return bisect_left(range(last + 1), size, lo=least, key=lambda value: self.count(**{**chosen, name: value}))
 
     def _enumerate(self, names: Sequence[str], chosen: dict[str, int], size: int) -> Iterator[dict[str, int]]:
-        """Raises each argument but the last in turn while the least that the others can add still fits."""
+        """Enumerate arguments; a value is pruned if the minimum of the others exceeds the size."""
         name, rest = names[0], names[1:]
         if rest:
             for value in range(self.bounds[name][0], self._first(chosen, name, size + 1)):
@@ -139,18 +144,17 @@ MOST_OBJECTS = 100_000  # of a generated problem
 
 @dataclass(frozen=True)
 class Scaling:
-    """How a planner for the domain is trained, selected and measured over sizes (dynamic validation, Tables 2 and 3).
+    """Problem sizes for training, selection and measurement (dynamic validation, Tables 2 and 3).
 
-    `train` and `validation` are numbers of objects, none in both; `bound` is the most actions of a plan in validation
-    (None: three times the mean length of the expert plans for the largest training problems). Problems are drawn from
-    those solutions of the size equation that satisfy `only`, with the free arguments in `drawn` drawn uniformly and
-    those in `given` given.
+    `train` and `validation` are disjoint numbers of objects. `bound` limits the plan length in validation (None: three
+    times the mean length of expert plans for the largest training problems). Problems are drawn from the solutions of
+    the size equation that satisfy `only`; `drawn` free arguments are uniform, `given` ones fixed.
     """
 
     train: Sequence[int]
     validation: Sequence[int]
     bound: int | None = None
-    only: Callable[..., bool] = _always
+    only: Callable[..., bool] = any_arguments
     drawn: Sequence[str] = ()
     given: Mapping[str, int] = field(default_factory=dict)
 
@@ -164,16 +168,16 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Track:
-    """The domain's least and most objects in the IPC 2023 learning track (AIW-AD, Table 8).
+    """Numbers of objects in the IPC 2023 learning track (AIW-AD, Table 8).
 
-    Of its training, validation and test problems. Those of ours are drawn from the solutions of the size equation that
-    satisfy `only`.
+    Each split has its least and greatest number. Generated problems are solutions of the size equation that satisfy
+    `only`.
     """
 
-    train: tuple[int, int]
-    validation: tuple[int, int]
-    test: tuple[int, int]
-    only: Callable[..., bool] = _always
+    train: Sequence[int]
+    validation: Sequence[int]
+    test: Sequence[int]
+    only: Callable[..., bool] = any_arguments
 
     def __post_init__(self) -> None:
         if not 0 < self.train[0] <= self.train[1] < self.test[1]:
@@ -185,33 +189,37 @@ class Track:
 
 @dataclass(frozen=True)
 class Slots:
-    """The state variables of a fixed-size factored encoding (state-centric, Table 6).
+    """State variables of a fixed-size factored encoding (state-centric, Table 6).
 
-    `values` maps a numbering of the objects (from 1) and atoms to what the atoms say: slot 0 is the global variable
-    (where `has_global`; else it is always 0), slot i that of object i.
+    `values` maps object numbers (from 1) and atoms to slot values. Slot 0 is the global variable (always 0 without
+    `has_global`); slot i belongs to object i.
     """
 
     values: Callable[[Mapping[str, int], Iterable[Atom]], dict[int, int]]
     has_global: bool = False
 
 
-Place = tuple[str, ...]  # of a drawing, as its domain names it
+Place = tuple[str, ...]  # a place in a drawing, named by its domain
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where objects stand in a drawing of a series: their slots (from 0) in places, and how many each place needs."""
+    """Positions of objects in a series of drawings.
+
+    Each object has a slot (from 0) in a place; each place has a capacity.
+    """
 
     slots: Mapping[tuple[str, Place], int]
-    rooms: Mapping[Place, int]  # in the whole series
+    capacity: Mapping[Place, int]  # over the whole series
+    sizes: dict[Place, tuple[float, float]] = field(default_factory=dict)  # width and height of the drawn places
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a drawing shows: the objects (constants included), all true atoms, static ones too, and the goal.
+    """The content of a drawing: objects (with constants), all true atoms (also static ones), and the goal.
 
-    Where `partial`, the atoms are what a goal asks for: whatever they leave open may be anything. A scene of a series
-    has `places`, so that no step moves what it does not touch.
+    If `partial`, the atoms are a goal and all other atoms are undetermined. A scene of a series has `places`, so that
+    unaffected objects keep their positions.
     """
 
     objects: tuple[Parameter, ...]
@@ -222,17 +230,17 @@ class Scene:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The objects' names, in the order of the PDDL."""
+        """Object names in PDDL order."""
         return tuple(each.name for each in self.objects)
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Every object's place in the order of the PDDL."""
+        """Index of each object in PDDL order."""
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def ordered(self) -> tuple[Atom, ...]:
-        """The atoms by predicate and by their objects' places, so that equal scenes are drawn alike."""
+        """Atoms in a deterministic order: by predicate and by the order of their objects."""
         return tuple(self._sorted(self.atoms))
 
     def _sorted(self, atoms: Iterable[Atom]) -> list[Atom]:
@@ -250,7 +258,7 @@ class Scene:
 
     @cached_property
     def about(self) -> dict[str, list[Atom]]:
-        """The atoms by their first object."""
+        """Atoms by first object."""
         found: dict[str, list[Atom]] = {}
         for atom in self.ordered:
             if atom.objects:
@@ -259,7 +267,7 @@ class Scene:
 
     @cached_property
     def wishes(self) -> dict[str, list[Literal]]:
-        """The goal's positive literals by their first object, one of the scene's; none where the scene is the goal."""
+        """Positive goal literals by first object of the scene; none if the scene is the goal."""
         found: dict[str, list[Literal]] = {}
         for literal in () if self.partial else self.goal:
             if literal.positive and literal.atom.objects and literal.atom.objects[0] in self.place:
@@ -267,38 +275,37 @@ class Scene:
         return found
 
     def typed(self, kind: str) -> list[str]:
-        """The objects declared with a type."""
+        """Return the objects declared with a type."""
         return [each.name for each in self.objects if kind in each.types]
 
     def tuples(self, predicate: str, arity: int) -> list[tuple[str, ...]]:
-        """The tuples of objects of which a predicate is true."""
+        """Return the object tuples of which a predicate is true."""
         return [atom.objects for atom in self._sorted(self._by_predicate.get((predicate, arity), ()))]
 
     def unary(self, predicate: str) -> list[str]:
-        """The objects of which a predicate is true."""
+        """Return the objects of which a unary predicate is true."""
         return [name for _, (name,) in self._sorted(self._by_predicate.get((predicate, 1), ()))]
 
     def pairs(self, predicate: str) -> list[tuple[str, str]]:
-        """The pairs of objects of which a predicate is true."""
+        """Return the object pairs of which a predicate is true."""
         return [(first, second) for _, (first, second) in self._sorted(self._by_predicate.get((predicate, 2), ()))]
 
     def holds(self, literal: Literal) -> bool:
-        """Whether a literal of the goal is true here."""
+        """Whether a goal literal is satisfied in the scene."""
         return (literal.atom in self.atoms) == literal.positive
 
 
 @dataclass(frozen=True)
 class Domain:
-    """One planning domain. A domain without extras still plans.
+    """A planning domain; all extras are optional.
 
-    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
-    first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
-    `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
-    and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
-    over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
-    `words` says atoms and actions in English, `others_words` what models of others have beside them; `draw` makes an
-    SVG of a scene, a goal's (partial) one included, and `arrange` gives the scenes
-    of a series their places, each following the one whose number (-1: none) stands beside.
+    `models` maps vocabularies ("untyped", "typed") to PDDL. `generator` makes a problem of the first model from a
+    random generator and checked arguments; the problem has a plan unless `solvable` is false. `renamed` has the
+    predicate names of other models. `splits` maps bundled suites to splits, and each split to generator arguments, one
+    entry per problem. `scaling` configures measurement over sizes, and `track` the sizes of the IPC 2023. `slots` are
+    the variables of the fixed-size encoding. `words` has English templates of atoms and actions; `others_words` has
+    those of external models. `draw` makes an SVG of a scene or a partial goal. `arrange` assigns places to the scenes
+    of a series, each with the index of its predecessor (-1: none).
     """
 
     name: str
@@ -320,48 +327,45 @@ class Domain:
 
     @property
     def pddl(self) -> str:
-        """The model that generated problems, and so the bundled suites, are of."""
+        """The model of generated problems and bundled suites."""
         return next(iter(self.models.values()))
 
     @cached_property
     def texts(self) -> dict[str, DomainText]:
-        """What each model declares."""
+        """The declarations of each model."""
         return {
             vocabulary: read_domain(pddl, f"{self.name} ({vocabulary})") for vocabulary, pddl in self.models.items()
         }
 
     def generate(self, rng: Generator, **arguments: int) -> str:
-        """One problem's PDDL. Raises ConfigurationError for arguments that the sizes do not allow."""
+        """Generate a problem. Raises ConfigurationError for arguments that the sizes do not allow."""
         self.sizes.check(arguments)
         return self.generator(rng, **arguments)
 
     def generate_size(self, rng: Generator, size: int) -> str:
-        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation.
+        """Generate a problem of exactly `size` objects, uniform over the solutions of the size equation.
 
-        Raises ConfigurationError where there are none.
+        Raises ConfigurationError if the equation has no solution.
         """
         self.check_size(size)
         return self.generate(rng, **self.sizes.draw(rng, size))
 
     @cached_property
     def scaled(self) -> Sizes:
-        """The sizes of problems on which planners are measured over sizes."""
+        """Sizes of the problems of `scaling`."""
         return self.sizes if self.scaling is None else self.sizes.only(self.scaling.only)
 
     @cached_property
     def tracked(self) -> Sizes:
-        """The sizes of problems like those of the IPC 2023 learning track."""
+        """Sizes of the problems of `track`."""
         return self.scaled if self.track is None else self.scaled.only(self.track.only)
 
     def generate_scaled(self, rng: Generator, size: int) -> str:
-        """One of the problems of `size` objects on which planners are measured over sizes.
-
-        Hangs where `scaled` has none.
-        """
+        """Generate a problem of `size` objects as in `scaling`."""
         return self._generate_of(self.scaled, rng, size)
 
     def generate_tracked(self, rng: Generator, size: int) -> str:
-        """One of them like those of the IPC 2023 learning track. Hangs where `tracked` has none of `size` objects."""
+        """Generate a problem of `size` objects as in `track`."""
         return self._generate_of(self.tracked, rng, size)
 
     def _generate_of(self, sizes: Sizes, rng: Generator, size: int) -> str:
@@ -369,7 +373,7 @@ class Domain:
         return self.generate(rng, **sizes.draw(rng, size, drawn), **given)
 
     def check_size(self, size: int) -> None:
-        """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""
+        """Raise ConfigurationError, with the nearest sizes, if no problem has exactly `size` objects."""
         if size > MOST_OBJECTS:
             raise ConfigurationError(
                 f"size is {size:,} objects; expected at most {MOST_OBJECTS:,}, because larger problems of {self.name} "
@@ -377,32 +381,30 @@ class Domain:
             )
         if self.sizes.has(size):
             return
-        nearest = (
-            next(filter(self.sizes.has, tried), None)
-            for tried in (range(size - 1, 0, -1), range(size + 1, 2 * size + 99))
-        )
+        below, above = range(size - 1, 0, -1), range(size + 1, 2 * size + 99)
+        nearest = [next(filter(self.sizes.has, sizes), None) for sizes in (below, above)]
         near = " or ".join(str(other) for other in nearest if other) or "another size"
         raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
 
     def translated(self, problem: str, model: str) -> str:
-        """A generated problem in the words of another model. Raises ConfigurationError with the models there are."""
+        """Translate a generated problem to another model. Raises ConfigurationError for an unknown model."""
         if model not in self.models:
             raise ConfigurationError(f"{self.name} has no model '{model}'; expected one of {', '.join(self.models)}")
         names = self.renamed.get(model, {})
         return re.sub(r"(?<=\()[^\s()]+", lambda word: names.get(word[0], word[0]), problem)
 
     def serves(self, text: DomainText) -> bool:
-        """Whether a domain's text has the predicates and actions of one of this domain's models."""
+        """Whether the text has the predicates and actions of one of this domain's models."""
         return any(text.signature == own.signature for own in self.texts.values())
 
 
 def typed(objects: Mapping[str, Sequence[str]]) -> list[str]:
-    """Objects by their types as words of a problem's list of objects."""
+    """Format typed objects for the `:objects` section."""
     return [word for kind, names in objects.items() if names for word in (*names, "-", kind)]
 
 
 def problem_pddl(name: str, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:
-    """The text of a problem, one fact a line."""
+    """Format a problem, one fact a line."""
 
     def lines(facts: Sequence[str]) -> str:
         return "".join(f"\n    {fact}" for fact in facts)

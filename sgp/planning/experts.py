@@ -27,18 +27,18 @@ logger = logging.getLogger(__name__)
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
-_OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # the driver hands on how the translator died
+_OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # exit code of the driver if the translator is killed
 _GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
 _NOT_READ = {30, 31}  # by the translator
 _NOT_SUPPORTED = 34  # by the search: conditional effects, axioms
-_GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
-_OVERHEAD_SECONDS = 10.0  # of the driver and the translator, on top of the search's own limit
+_GRACE_SECONDS = 30.0  # for the driver to stop its components after the limit
+_OVERHEAD_SECONDS = 10.0  # of the driver and the translator, in addition to the search limit
 _SUPERVISED = Path(__file__).with_name("supervised.py")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One attempt: the driver's arguments after the input files (or an alias), and the limits of its search."""
+    """One planner call: driver arguments after the input files (or an alias), and search limits."""
 
     name: str
     seconds: float
@@ -61,23 +61,20 @@ STAGES = (OPTIMAL, SATISFICING)
 # Dynamic validation, section 4, with its limits of 20 minutes and 64 GB scaled to a desktop machine.
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
 LAMA_FIRST = Stage("lama-first", 300.0, alias="lama-first")  # LAMA's first plan (Richter and Westphal 2010)
-LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: ever better plans until its time is up
-# For many problems of which most are too large for optimal plans: an optimal one where that is soon found, else any.
-SOON = (replace(OPTIMAL, seconds=2.0), replace(LAMA_FIRST, seconds=10.0))
+LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: plans of decreasing cost until the time limit
+# For problems that are mostly too large for optimal plans: an optimal plan if A* is fast, else any plan.
+QUICK = (replace(OPTIMAL, seconds=2.0), replace(LAMA_FIRST, seconds=10.0))
 TEACHERS: Mapping[str, Sequence[Stage]] = {
     "state-centric": STAGES,
     "dynamic-validation": (MERGE_AND_SHRINK,),
     "lama": (LAMA,),
-    "track": SOON,
+    "track": QUICK,
 }
 
 
 @dataclass(frozen=True)
 class ExpertPlan:
-    """A kept plan: of which PDDL, by which planner and configuration, in how many seconds.
-
-    `plan` is None where no stage found one.
-    """
+    """An expert's plan (None if no stage found one), the planner and its configuration."""
 
     problem: str
     sha256: str
@@ -88,7 +85,7 @@ class ExpertPlan:
 
 
 def fast_downward_driver() -> Path:
-    """Where Fast Downward's driver stands. Raises ToolError where it is missing."""
+    """Return the path of Fast Downward's driver. Raises ToolError if it is missing."""
     package = importlib.util.find_spec("up_fast_downward")
     driver = Path(package.origin).parent / "downward" / "fast-downward.py" if package and package.origin else None
     if driver is None or not driver.is_file():
@@ -99,12 +96,11 @@ def fast_downward_driver() -> Path:
 def find_plan(
     problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None, strict: bool = False
 ) -> ExpertPlan:
-    """The plan of the first stage that finds one, of low cost where the problem has a metric, else of few actions.
+    """Return the plan of the first stage that finds one.
 
-    Costs that are no whole numbers are scaled to such. Where `strict`, a stage's seconds are all that it takes by the
-    clock, the driver and the translator included. Raises UnsolvableProblem where a stage proves that there is none,
-    PddlError for costs that cannot be used, ToolError where Fast Downward is missing or fails. Running out of time or
-    memory in every stage gives an ExpertPlan without a plan.
+    Plans have low cost if the problem has a metric, else few actions. The plan is None if all stages reach their
+    limits. With `strict`, a stage's seconds include the driver and the translator. Raises UnsolvableProblem if a stage
+    proves that no plan exists, PddlError for unusable costs, ToolError if Fast Downward is missing or fails.
     """
     driver = driver or fast_downward_driver()
     whole = problem.with_whole_costs()
@@ -128,7 +124,7 @@ def find_plan(
 
 
 def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Runs the driver in a folder; nothing that it started outlives this call or this process, however they end."""
+    """Run the driver in a folder; no child process outlives this call or this process."""
     logger.debug("%s", shlex.join(command))
     with subprocess.Popen(
         command,
@@ -151,9 +147,9 @@ def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.Comp
 def _attempt(
     problem: Problem, stage: Stage, driver: Path, beyond: tuple[float, float], texts: tuple[str, str] | None = None
 ) -> tuple[Action, ...] | None:
-    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not take its own.
+    """Return one stage's plan, for the rewritten `texts` if Fast Downward rejects the original text.
 
-    `beyond` are the seconds on top of the search's own for the driver and the translator, and for stopping them.
+    `beyond` has the additional seconds for the driver and the translator, and for stopping them.
     """
     overhead, grace = beyond
     started = time.perf_counter()
@@ -187,7 +183,7 @@ def _attempt(
     if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
             left = max(1.0, stage.seconds - (0 if grace else time.perf_counter() - started))
-            return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(problem))
+            return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(*problem.read()))
     if run.returncode == _NOT_SUPPORTED:
         return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
@@ -198,7 +194,7 @@ def _attempt(
 
 
 def _last_plan(folder: Path) -> str | None:
-    """The last plan that was written to its end; anytime configurations number theirs, each better than before."""
+    """Return the last complete plan; anytime configurations number their plans by decreasing cost."""
     for file in sorted(folder.glob("plan*"), key=lambda file: int(file.suffix.lstrip(".") or 0), reverse=True):
         text = file.read_text(encoding="utf-8")
         if text.rstrip().rpartition("\n")[2].startswith("; cost"):

@@ -1,250 +1,206 @@
-"""All actions of a problem that can ever be applicable, as arrays, for kernels that search without making states."""
+"""Ground actions of a problem as arrays, for kernels that search without state objects."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled
-from sgp.planning.clock import look, looking
-from sgp.planning.instances import Places, StaticFacts
-from sgp.planning.operators import Goal, Ints, Lists, Operators, applicable_actions, grouped
-from sgp.planning.pddl import Action, Atom, DomainText, Literal, ProblemText, Schema
+from sgp.planning.atom_table import FULL, Atoms, make_true, numbers_of
+from sgp.planning.clock import check_limits, stop_flag
+from sgp.planning.hash_table import Ints
+from sgp.planning.joins import Schemas, instances, literal_atoms
+from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
+from sgp.planning.operators import CSR, Goal, Operators, applicable_actions
+from sgp.planning.pddl import Atom
+from sgp.planning.problem_index import Instances, ProblemIndex
+from sgp.planning.schema_arrays import schemas_of
+from sgp.planning.symmetry import NO_SYMMETRY, Symmetry
+from sgp.planning.width_search import Ground, SearchLimits, SearchResult, search_states
 
-MOST_INSTANCES = 100_000  # of one schema: with so many a Blocksworld task takes 56 MB, and 64 are solved together
-INSTANCE_BYTES = 1000  # that an instance takes at most while all are found
-MODEL_BYTES = 3 * 10**9  # that one task may take for more than MOST_INSTANCES
-MODEL_SHARE = 0.25  # of what the process may still take, so that others find some, too
+MOST_INSTANCES = 100_000  # per schema; a Blocksworld task of this size takes 56 MB, and 64 tasks are solved together
+INSTANCE_BYTES = 1000  # per instance, at most, during instantiation
+MODEL_BYTES = 3 * 10**9  # for one task with more than MOST_INSTANCES
+MODEL_SHARE = 0.25  # of the memory that the process may still use, so that other tasks fit, too
+
+_UNLIMITED = 2**40
+_NO_LISTS = CSR(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 _Mask = NDArray[np.bool_]
 
 
-class GroundModel:
-    """The instantiated actions that can ever be applicable, in the order of the PDDL's actions and objects.
+class TooLarge(Exception):
+    """A problem has more ground actions than the limit allows."""
 
-    These are the instances whose static precondition holds and whose positive fluent precondition can be reached where
-    nothing is ever deleted (delete relaxation). `fluents` has all atoms that are true at first or can be reached so,
-    with the indices that `number` gives them; by index, `predicates` has the number of an atom's predicate and
-    `fluent_arguments` those of its objects. `operators` has each action's precondition and effect; an atom that an
-    action adds and deletes is added. Raises TooLarge where the static facts allow more than `most` of a schema, or more
-    than `in_all`.
+
+class GroundModel(Instances):
+    """Ground actions reachable under delete relaxation, in the order of the PDDL's actions and objects.
+
+    Their static preconditions are true, and their positive fluent preconditions are reachable if nothing is ever
+    deleted. `fluents` are the initial and reachable fluent atoms, with the indices that `number` assigns. By index,
+    `predicates` has predicate numbers and `arguments` object numbers. Raises TooLarge if the static facts allow more
+    than `most` instances of a schema, or more than `in_all`.
     """
 
     def __init__(
         self,
-        domain: DomainText,
-        problem: ProblemText,
+        index: ProblemIndex,
         number: Callable[[Sequence[Atom]], Sequence[int]],
         static_goal_holds: bool,
         most: int | None = MOST_INSTANCES,
         in_all: int | None = None,
     ):
-        facts = StaticFacts(domain, problem)
-        self._names = [thing.name for thing in facts.objects]
-        instances = _instances(facts, list(domain.schemas.values()), most, in_all)
-        fluents = _Fluents(facts, domain, problem, instances)
-        look()
-        parts = [fluents.parts(schema, rows) for schema, rows in instances.items()]
-        look()
-        needs, _, adds, _ = (_lists(kind) for kind in zip(*parts, strict=True))
-        possible = np.concatenate([(needed >= 0).all(axis=1) for needed, *_ in parts])
-        owners = np.repeat(np.arange(len(possible)), np.diff(needs.first))
-        users = grouped(needs.values.astype(np.int64), owners, len(fluents))
-        usable, true = _reached(needs, users, adds, fluents.initial, possible)
-        atoms = fluents.atoms(true)
-        indices = np.array(number(atoms), np.int64)
-        self.fluents = dict(zip(atoms, indices.tolist(), strict=True))
-        self.atoms = int(indices.max(initial=-1)) + 1  # the indices of all fluents are below it
-        self.predicates, self.fluent_arguments = _placed(fluents.arguments(true), indices, self.atoms)
-        index_of = np.full(len(fluents) + 1, -1)  # the last one for -1, which stands for nothing
-        index_of[:-1][true] = indices
-        ends = np.cumsum([len(rows) for rows in instances.values()])
-        masks = np.split(usable, ends[:-1])
-        self._schemas = [  # each action's name, and the arguments of its instances [m, p]
-            (schema.name, rows[mask].astype(np.int32))
-            for (schema, rows), mask in zip(instances.items(), masks, strict=True)
-        ]
-        self._ends = list(accumulate(len(rows) for _, rows in self._schemas))
-        self._actions: dict[int, Action] = {}
-        kept = [[index_of[part[mask]] for part in each] for each, mask in zip(parts, masks, strict=True)]
-        needed, forbidden, added, deleted = (_lists(kind) for kind in zip(*kept, strict=True))
-        self.operators = Operators.of(needed, forbidden, added, deleted, self.atoms)
-        self.goal = self._goal(domain, problem, static_goal_holds)
-
-    def __len__(self) -> int:
-        """The number of actions."""
-        return self._ends[-1]
-
-    def action(self, number: int) -> Action:
-        """An action's name and arguments."""
-        known = self._actions.get(number)
-        if known is None:
-            which = bisect_right(self._ends, number)
-            name, rows = self._schemas[which]
-            arguments = rows[number - self._ends[which]].tolist()  # counted from the end
-            known = self._actions[number] = Action(name, tuple([self._names[argument] for argument in arguments]))
-        return known
-
-    def schema(self, number: int) -> str:
-        """An action's name."""
-        return self._schemas[bisect_right(self._ends, number)][0]
-
-    @property
-    def action_arguments(self) -> Lists:
-        """The numbers of each action's arguments among the objects."""
-        return _lists([rows for _, rows in self._schemas])
+        schemas, atoms, rows = _instances(
+            index, _UNLIMITED if most is None else most, _UNLIMITED if in_all is None else in_all
+        )
+        initial = _initial(index, atoms)
+        atoms, adds = _added(atoms, schemas, rows)
+        check_limits()
+        needs, forbids, deletes = (
+            literal_atoms(atoms, schemas, lists, rows, False, without)[1]
+            for lists, without in ((schemas.needs, _NO_LISTS), (schemas.forbids, _NO_LISTS), (schemas.deletes, adds))
+        )
+        check_limits()
+        possible = np.ones(len(rows), np.bool_)
+        possible[needs.owners[needs.indices < 0]] = False
+        known = needs.where(needs.indices >= 0)
+        count = int(atoms.counts[0])
+        usable, true = _reached(known, known.transposed(count), adds, initial, possible)
+        order = np.flatnonzero(true)
+        order = order[np.lexsort((*atoms.arguments[order].T[::-1], atoms.predicates[order]))]
+        names = index.atoms(atoms.predicates[order], atoms.arguments[order])
+        indices = np.array(number(names), np.int64)
+        self.fluents = dict(zip(names, indices.tolist(), strict=True))
+        self.atoms = int(indices.max(initial=-1)) + 1
+        """The indices of all fluents are below it."""
+        self.predicates = np.full(self.atoms, -1, np.int32)
+        self.arguments = np.full((self.atoms, index.arity), -1, np.int32)
+        self.predicates[indices], self.arguments[indices] = atoms.predicates[order], atoms.arguments[order]
+        index_of = np.full(count + 1, -1, np.int32)  # the last entry is for index -1, which marks a missing atom
+        index_of[order] = indices
+        effects = [_usable(lists, index_of, usable) for lists in (needs, forbids, adds, deletes)]
+        self.operators = Operators.of(effects[0], effects[1], effects[2], effects[3], self.atoms)
+        rows = rows[usable]
+        for which, schema in enumerate(index.schemas):
+            rows[rows[:, 0] == which, 1 + len(schema.parameters) :] = -1
+        super().__init__(index, rows)
+        wanted, unwanted = ({self.fluents.get(atom, -1) for atom in index.goal(sign)} for sign in (True, False))
+        self.goal = Goal(
+            np.array(sorted(wanted - {-1}), np.int32),
+            np.array(sorted(unwanted - {-1}), np.int32),
+            static_goal_holds and -1 not in wanted,
+        )
+        self._forms: dict[Abstraction, Forms] = {}
 
     def applicable(self, fluents: Sequence[int]) -> list[int]:
-        """The actions applicable where just these fluents are true, in their order."""
-        found: list[int] = applicable_actions(self.operators, self.atoms, np.array(fluents, np.int32)).tolist()
-        return found
+        """Return the actions applicable in the state of these fluents, in order."""
+        actions: list[int] = applicable_actions(self.operators, self.atoms, np.array(fluents, np.int32)).tolist()
+        return actions
+
+    def search(
+        self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
+    ) -> tuple[Instances, SearchResult]:
+        """Run a width-1 search from the state of these fluents; also return the actions of the result.
+
+        Raises LimitReached at the time limit.
+        """
+        forms = self.forms(abstraction)
+        ground = self.arrays(representatives)
+        _, result, _ = search_states(ground, None, forms, fluents, limits, representatives, 0, stop_flag())
+        check_limits()
+        return self, result
+
+    def arrays(self, symmetric: bool) -> Ground:
+        """Return the arrays of compiled searches; symmetry is computed only on request because it is slow."""
+        return self._plain if not symmetric else self._symmetric
 
     @cached_property
-    def _users(self) -> Lists:
-        """Of each fluent the actions that need it."""
-        needs = self.operators.needs
-        owners = np.repeat(np.arange(len(self)), np.diff(needs.first))
-        return grouped(needs.values.astype(np.int64), owners, self.atoms)
+    def _plain(self) -> Ground:
+        return Ground(self.operators, self.rows, self.predicates, self.arguments, NO_SYMMETRY, self.goal)
 
-    def is_hopeless(self, fluents: Sequence[int]) -> bool:
-        """Whether the goal cannot be reached from where just these fluents are true, even if nothing were ever deleted.
+    @cached_property
+    def _symmetric(self) -> Ground:
+        return self._plain._replace(symmetry=Symmetry.of(self._index, self.predicates, self.arguments))
 
-        It is a dead end then; many dead ends are not told (delete relaxation: Bonet and Geffner 2001).
-        """
+    def forms(self, abstraction: Abstraction) -> Forms:
+        """Return the novelty forms of all fluents, cached."""
+        if abstraction not in self._forms:
+            whole = np.full(self.atoms, abstraction == "none")
+            if abstraction in ("types", "base"):
+                whole[np.concatenate([self.goal.wanted, self.goal.unwanted])] = True
+            forms = Forms.of(whole, self._index.types_for(abstraction), self._index.arity)
+            learn_all_forms(forms, self.predicates, self.arguments)
+            self._forms[abstraction] = forms
+        return self._forms[abstraction]
+
+    @cached_property
+    def _users(self) -> CSR:
+        """The actions that need each fluent."""
+        return self.operators.needs.transposed(self.atoms)
+
+    def is_relaxed_dead_end(self, fluents: Sequence[int]) -> bool:
+        """Whether the state is a dead end under delete relaxation (h_max infinite). Bonet and Geffner 2001."""
         if not self.goal.possible:
             return True
         operators, every = self.operators, np.ones(len(self), np.bool_)
-        _, true = _reached(operators.needs, self._users, operators.adds, np.array(fluents, np.int64), every)
-        look()
+        _, true = _reached(operators.needs, self._users, operators.adds, np.array(fluents, np.int32), every)
+        check_limits()
         return not true[self.goal.wanted].all()
 
-    def _goal(self, domain: DomainText, problem: ProblemText, static_goal_holds: bool) -> Goal:
-        fluent = {each for each in problem.goal if each.atom.predicate in domain.fluent_predicates}
-        wanted, unwanted = ({each.atom for each in fluent if each.positive is kind} for kind in (True, False))
-        known = self.fluents
-        return Goal(
-            np.array(sorted(known[atom] for atom in wanted if atom in known), np.int32),
-            np.array(sorted(known[atom] for atom in unwanted if atom in known), np.int32),
-            static_goal_holds and wanted <= known.keys(),
-        )
 
+def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, Atoms, Ints]:
+    """Return schemas, static atoms and the instances [m, 1 + p] with true static preconditions.
 
-def _instances(
-    facts: StaticFacts, schemas: Sequence[Schema], most: int | None, in_all: int | None
-) -> dict[Schema, Places]:
-    """The instances of each schema. Raises TooLarge for more than `most` of one, or more than `in_all`."""
-    found: dict[Schema, Places] = {}
-    for schema in schemas:
-        left = None if in_all is None else in_all - sum(map(len, found.values()))
-        found[schema] = facts.instances(schema, min((each for each in (most, left) if each is not None), default=None))
-    return found
-
-
-class _Fluents:
-    """The fluent atoms that are true at first or that an instance adds, each with a place, by predicate and object."""
-
-    def __init__(
-        self, facts: StaticFacts, domain: DomainText, problem: ProblemText, instances: Mapping[Schema, Places]
-    ):
-        self._facts = facts
-        initial: dict[str, list[Atom]] = {name: [] for name in domain.predicates if name in domain.fluent_predicates}
-        for atom in looking(problem.init):
-            if atom.predicate in initial:
-                initial[atom.predicate].append(atom)
-        known = {
-            name: [facts.places(atoms).reshape(len(atoms), domain.predicates[name])] for name, atoms in initial.items()
-        }
-        for schema, rows in instances.items():
-            for atom, positive in schema.effect:
-                if positive:
-                    columns = facts.columns(schema, atom.objects, rows)
-                    known[atom.predicate].append(np.array(columns, np.int64).reshape(len(columns), len(rows)).T)
-        self._relations = {name: facts.relation(parts) for name, parts in known.items()}
-        *begins, self._count = accumulate(map(len, self._relations.values()), initial=0)
-        self._begins = dict(zip(self._relations, begins, strict=True))
-        places = [self._begins[name] + self._found(name, part) for name, (part, *_) in known.items()]
-        self.initial: Places = np.concatenate([np.empty(0, np.int64), *places])
-
-    def __len__(self) -> int:
-        return self._count
-
-    def atoms(self, chosen: _Mask) -> list[Atom]:
-        """The atoms at the chosen places."""
-        objects = [thing.name for thing in self._facts.objects]
-        return [
-            Atom(name, tuple([objects[each] for each in row]))
-            for name, rows in zip(self._relations, self.arguments(chosen), strict=True)
-            for row in rows.tolist()
-        ]
-
-    def arguments(self, chosen: _Mask) -> list[Places]:
-        """The arguments [k, arity] of the atoms at the chosen places, predicate by predicate."""
-        return [
-            relation.arguments[chosen[begin : begin + len(relation)]]
-            for begin, relation in zip(self._begins.values(), self._relations.values(), strict=True)
-        ]
-
-    def parts(self, schema: Schema, rows: Places) -> tuple[Places, Places, Places, Places]:
-        """What instances need, forbid, add and delete: places [m, l] of atoms.
-
-        -1 stands for nothing; among the needs, for an atom that is never true.
-        """
-        needed, forbidden = self._places(schema, schema.precondition, rows)
-        added, deleted = self._places(schema, schema.effect, rows)
-        deleted[(deleted[:, :, None] == added[:, None, :]).any(axis=2)] = -1
-        return needed, forbidden, added, deleted
-
-    def _places(self, schema: Schema, literals: Iterable[Literal], rows: Places) -> tuple[Places, Places]:
-        """The places of the positive and of the negative fluent literals [m, l]; -1 for an atom that is never true."""
-        found: tuple[list[Places], list[Places]] = [], []
-        for atom, positive in literals:
-            if atom.predicate in self._relations:
-                columns = self._facts.columns(schema, atom.objects, rows)
-                places = self._relations[atom.predicate].find(columns, len(rows))
-                found[not positive].append(np.where(places < 0, -1, places + self._begins[atom.predicate]))
-        positives, negatives = (np.array(part, np.int64).reshape(len(part), len(rows)).T.copy() for part in found)
-        return positives, negatives
-
-    def _found(self, name: str, arguments: Places) -> Places:
-        return self._relations[name].find(list(arguments.T), len(arguments))
-
-
-def _lists(parts: Sequence[NDArray[np.integer]]) -> Lists:
-    """The rows of all parts [m, l] as lists; -1 stands for nothing."""
-    counts = np.concatenate([np.zeros(1, np.int64), *((part >= 0).sum(axis=1) for part in parts)])
-    values = np.concatenate([part[part >= 0] for part in parts])
-    return Lists(np.cumsum(counts).astype(np.int32), values.astype(np.int32))
-
-
-def _placed(parts: Sequence[Places], indices: Places, atoms: int) -> tuple[Ints, Lists]:
-    """Of each index below `atoms` the number of its predicate, -1 where it has no atom, and its arguments.
-
-    `parts` has the arguments [k, arity] of each predicate's atoms, `indices` those of all atoms in this order.
+    Raises TooLarge for more than `most` instances of a schema, or more than `in_all`.
     """
-    counts = [len(rows) for rows in parts]
-    predicates, arities = np.full(atoms, -1, np.int32), np.zeros(atoms + 1, np.int64)
-    predicates[indices] = np.repeat(np.arange(len(parts)), counts)
-    arities[indices + 1] = np.repeat([rows.shape[1] for rows in parts], counts)
-    first = np.cumsum(arities)
-    values = np.empty(first[-1], np.int32)
-    for rows, own in zip(parts, np.split(indices, np.cumsum(counts)[:-1]), strict=True):
-        values[first[own][:, None] + np.arange(rows.shape[1])] = rows
-    return predicates, Lists(first.astype(np.int32), values)
+    schemas, indexes = schemas_of(index, only_static=True)
+    fluent, count = index.domain.fluent_predicates, len(index.names)
+    static = [atom for atom in index.problem.init if atom.predicate not in fluent]
+    room = 1 << max(8, (2 * len(index.problem.init)).bit_length())  # twice the number of initial atoms
+    atoms = Atoms.empty(indexes, room, np.zeros(count, np.bool_), np.zeros(count, np.uint64))
+    make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))))
+    rows = np.empty((256, schemas.widest[0]), np.int32)
+    forms = Forms.of(np.ones(0, np.bool_), np.zeros(0, np.int32), 1)
+    met, rows = instances(atoms, schemas, np.zeros(count, np.int32), forms, False, rows, in_all, most, stop_flag())
+    check_limits()
+    if met > in_all:
+        raise TooLarge
+    return schemas, atoms, rows[:met]
+
+
+def _added(atoms: Atoms, schemas: Schemas, rows: Ints) -> tuple[Atoms, CSR]:
+    """Add the add-effect atoms of all instances to the table; also return them by instance."""
+    status, adds = literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS)
+    while status == FULL:
+        atoms = atoms.doubled()
+        check_limits()
+        status, adds = literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS)
+    return atoms, adds
+
+
+def _usable(lists: CSR, index_of: Ints, usable: _Mask) -> CSR:
+    """Select the lists of usable actions and convert them to atom indices, without unreachable atoms."""
+    indices = CSR(lists.indptr, index_of[lists.indices])
+    return indices.where(indices.indices >= 0).rows(usable)
+
+
+def _initial(index: ProblemIndex, atoms: Atoms) -> Ints:
+    """Return the numbers of the initial fluent atoms."""
+    fluent = index.domain.fluent_predicates
+    return numbers_of(atoms, *index.rows([atom for atom in index.problem.init if atom.predicate in fluent]))
 
 
 @compiled
-def _reached(needs: Lists, users: Lists, adds: Lists, initial: Places, possible: _Mask) -> tuple[_Mask, _Mask]:
-    """Which of the possible actions become applicable, and which atoms true, where nothing is ever deleted.
+def _reached(needs: CSR, users: CSR, adds: CSR, initial: Ints, possible: _Mask) -> tuple[_Mask, _Mask]:
+    """Return masks of the actions and atoms reachable under delete relaxation.
 
-    `users` has for each atom the actions that need it.
+    Only `possible` actions are considered. `users` has for each atom the actions that need it.
     """
-    atoms = len(users.first) - 1
-    lacking = needs.first[1:] - needs.first[:-1]
+    atoms = len(users.indptr) - 1
+    missing = needs.indptr[1:] - needs.indptr[:-1]
     usable, true = np.zeros(len(possible), np.bool_), np.zeros(atoms, np.bool_)
     waiting, count = np.empty(atoms, np.int32), 0
     for atom in initial:
@@ -254,7 +210,7 @@ def _reached(needs: Lists, users: Lists, adds: Lists, initial: Places, possible:
             count += 1
     ready, total = np.empty(len(possible), np.int32), 0
     for action in range(len(possible)):
-        if possible[action] and lacking[action] == 0:
+        if possible[action] and missing[action] == 0:
             ready[total] = action
             total += 1
     done = 0
@@ -263,8 +219,8 @@ def _reached(needs: Lists, users: Lists, adds: Lists, initial: Places, possible:
             total -= 1
             action = ready[total]
             usable[action] = True
-            for place in range(adds.first[action], adds.first[action + 1]):
-                atom = adds.values[place]
+            for place in range(adds.indptr[action], adds.indptr[action + 1]):
+                atom = adds.indices[place]
                 if not true[atom]:
                     true[atom] = True
                     waiting[count] = atom
@@ -272,10 +228,10 @@ def _reached(needs: Lists, users: Lists, adds: Lists, initial: Places, possible:
         if done < count:
             atom = waiting[done]
             done += 1
-            for place in range(users.first[atom], users.first[atom + 1]):
-                action = users.values[place]
-                lacking[action] -= 1
-                if possible[action] and lacking[action] == 0:
+            for place in range(users.indptr[atom], users.indptr[atom + 1]):
+                action = users.indices[place]
+                missing[action] -= 1
+                if possible[action] and missing[action] == 0:
                     ready[total] = action
                     total += 1
     return usable, true

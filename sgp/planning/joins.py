@@ -1,7 +1,7 @@
-"""The applicable instances of action schemas, found by a join over the true atoms, compiled.
+"""Compiled joins over true atoms that find the applicable instances of action schemas.
 
-Parameters are bound one after the other: each from the shortest list of true atoms that a literal of the precondition
-leaves it, whatever else of the literal is bound, or from all objects of its types where these are fewer.
+Parameters are bound one after the other. Each takes its candidates from the shortest list of true atoms that a
+precondition literal allows under the current binding, or from all objects of its types if these are fewer.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined
-from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, number_of, slot_of_atom, slot_of_list
-from sgp.planning.clock import Flag
-from sgp.planning.novelty_forms import abstract_form, whole_form
-from sgp.planning.operators import Ints, Lists, Words, has
+from sgp.compilation import compiled, grow, inlined
+from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, find_atom, list_of_several, number_of
+from sgp.planning.clock import StopFlag
+from sgp.planning.hash_table import Ints, Words
+from sgp.planning.novelty_forms import Forms, is_unseen
+from sgp.planning.operators import CSR, has, is_in
+from sgp.planning.symmetry import is_representative
 
 EQUATION = -1  # the predicate of "="
+UNLIMITED = 2**62
 _NOTHING = -1
-_CONSTANT = -2  # stands for object 0, -3 for object 1, and so on
-# Columns of a source and of a support: the literal, an index of what is bound of it, its list or the first one, and the
-# parameter by which it is another one, -1 for none (a list of -1 is to be looked up).
+_CONSTANT = -2  # stands for object 0; -3 for object 1, and so on
+# Columns of a source and of a support: literal, index for its bound terms, list (or first list), and the parameter that
+# selects the list, -1 for none. A list of -1 is found by a lookup.
 LITERAL, INDEX, FIRST, TERM = range(4)
-# Further ones of a source: which index of the predicate it is; where the parameter stands; 1 where the literal is
-# complete with it, so that its atoms give each object once.
+# Additional columns of a source: number of the index within its predicate; argument position of the parameter; 1 if the
+# parameter completes the literal, so that its atoms give each object once.
 COLUMN, PLACE, EXACT = range(4, 7)
 
 
@@ -33,117 +36,45 @@ class Literals(NamedTuple):
 
     predicates: Ints  # [l]
     positive: NDArray[np.bool_]  # [l]
-    terms: Ints  # [l, w], parameters, or objects counted down from -2; -1 behind the last one
+    terms: Ints  # [l, w], parameters; objects counted down from -2; padded with -1
 
 
 class Rows(NamedTuple):
-    """Rows of numbers, one after the other: those of list i are `rows[first[i] : first[i + 1]]`."""
+    """Lists of rows of numbers; list i is `rows[indptr[i] : indptr[i + 1]]`."""
 
-    first: Ints
+    indptr: Ints
     rows: Ints
 
 
 class Schemas(NamedTuple):
-    """Action schemas; those of one have a step for each parameter, in the order in which they are bound."""
+    """Action schemas; each has one step per parameter, in binding order."""
 
-    steps: Ints  # [s + 1], where those of each schema begin
-    parameters: Ints  # [t], which one a step binds
-    slack: Ints  # [t], how many of its types come before it and are bound behind it
-    fits: NDArray[np.bool_]  # [t, n], which objects are of its types
-    values: Lists  # [t], the same as lists
-    sources: Rows  # [t], the positive literals in which it stands, by what is bound before (columns LITERAL to EXACT)
-    supports: Rows  # [t], those of them that are not complete with it, by what is bound with it
-    checks: Lists  # [t], literals that are complete with it
-    first_checks: Lists  # [s], literals without parameters
-    adds: Lists  # [s], literals
-    deletes: Lists  # [s]
-    added: NDArray[np.bool_]  # [t], whether all that is added is known from here on, and was not before
+    steps: Ints  # [s + 1], start of each schema's steps
+    parameters: Ints  # [t], parameter that the step binds
+    remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
+    fits: NDArray[np.bool_]  # [t, n], whether the object has one of the parameter's types
+    values: CSR  # [t], `fits` as lists
+    sources: Rows  # [t], positive literals with the parameter, by earlier bindings (columns LITERAL to EXACT)
+    supports: Rows  # [t], the literals of `sources` that remain incomplete, by current bindings
+    checks: CSR  # [t], literals that the step completes
+    first_checks: CSR  # [s], literals without parameters
+    needs: CSR  # [s], positive fluent literals
+    forbids: CSR  # [s], negative fluent literals
+    adds: CSR  # [s], literals
+    deletes: CSR  # [s]
+    added: NDArray[np.bool_]  # [t], whether the step completes the last added atom
     literals: Literals
-    widest: Ints  # [1], one more than the most parameters
+    widest: Ints  # [1], greatest number of parameters plus one
 
 
-class Forms(NamedTuple):
-    """What stands for each atom in a search for novel states, and in which search each form was seen last."""
-
-    numbers: Ints  # [c, w], -1 in the first place where it was not asked for yet, else behind the last one
-    hashes: Words  # [c w]
-    slots: Ints  # a hash table of them
-    met: Ints  # [1]
-    seen: Ints  # [c w]
-    search: Ints  # [1], the number of the present search
-    types: Ints  # [n]
-    whole: int  # atoms with a smaller number stand for themselves
-
-
-def constant_term(thing: int) -> int:
-    """What stands for an object in a literal's terms."""
-    return _CONSTANT - thing
-
-
-def no_forms(atoms: Atoms, types: Ints, whole: int) -> Forms:
-    """Of no atom it is known what stands for it."""
-    room = atoms.arguments.size
-    slots = 16
-    while slots < 2 * room:
-        slots *= 2
-    return Forms(
-        np.full(atoms.arguments.shape, _NOTHING, np.int32),
-        np.empty(room, np.uint64),
-        np.full(slots, _NOTHING, np.int32),
-        np.zeros(1, np.int32),
-        np.zeros(room, np.int32),
-        np.zeros(1, np.int32),
-        types,
-        whole,
-    )
-
-
-@compiled
-def _learn(forms: Forms, atoms: Atoms, atom: int) -> None:
-    """Finds what stands for an atom: itself, or a form for each of its arguments."""
-    arity = 0
-    while arity < atoms.arguments.shape[1] and atoms.arguments[atom, arity] >= 0:
-        arity += 1
-    own = atoms.arguments[atom, :arity]
-    whole = atom < forms.whole or arity == 0
-    for kept in range(1 if whole else arity):
-        form = whole_form(atom) if whole else abstract_form(atoms.predicates[atom], own, forms.types, kept)
-        slot = np.int64(form & np.uint64(len(forms.slots) - 1))
-        while forms.slots[slot] >= 0 and forms.hashes[forms.slots[slot]] != form:
-            slot = (slot + 1) & (len(forms.slots) - 1)
-        if forms.slots[slot] < 0:
-            forms.slots[slot] = forms.met[0]
-            forms.hashes[forms.met[0]] = form
-            forms.met[0] += 1
-        forms.numbers[atom, kept] = forms.slots[slot]
-
-
-@inlined
-def is_unseen(forms: Forms, atoms: Atoms, atom: int) -> bool:
-    """Whether a form of an atom was not seen in the present search."""
-    if forms.numbers[atom, 0] < 0:
-        _learn(forms, atoms, atom)
-    unseen = False
-    for place in range(forms.numbers.shape[1]):
-        form = forms.numbers[atom, place]
-        unseen = unseen or (form >= 0 and forms.seen[form] != forms.search[0])
-    return unseen
-
-
-@inlined
-def see(forms: Forms, atoms: Atoms, atom: int) -> None:
-    """Notes the forms of an atom."""
-    if forms.numbers[atom, 0] < 0:
-        _learn(forms, atoms, atom)
-    for place in range(forms.numbers.shape[1]):
-        form = forms.numbers[atom, place]
-        if form >= 0:
-            forms.seen[form] = forms.search[0]
+def constant_term(number: int) -> int:
+    """Return the term of an object in a literal."""
+    return _CONSTANT - number
 
 
 @inlined
 def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
-    """Writes the arguments [w] that a literal has where parameters are bound to objects."""
+    """Write the arguments [w] of a literal under a binding."""
     for place in range(len(row)):
         term = terms[literal, place]
         row[place] = bound[term] if term >= 0 else (_NOTHING if term == _NOTHING else _CONSTANT - term)
@@ -151,130 +82,134 @@ def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
 
 @compiled
 def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Ints) -> bool:
-    """Whether a literal holds."""
+    """Whether a literal is true under a binding."""
     write_atom(literals.terms, literal, bound, row)
     predicate = literals.predicates[literal]
     if predicate == EQUATION:
         true = row[0] == row[1]
     else:
-        atom = atoms.slots[slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, predicate, row)]
+        atom = find_atom(atoms, predicate, row)
         true = atom >= 0 and has(atoms.true, atom)
     return bool(true == literals.positive[literal])
 
 
 @compiled
-def _all_hold(atoms: Atoms, literals: Literals, checks: Lists, which: int, bound: Ints, row: Ints) -> bool:
-    """Whether all literals of a list hold."""
-    for place in range(checks.first[which], checks.first[which + 1]):
-        if not _holds(atoms, literals, checks.values[place], bound, row):
+def _all_hold(atoms: Atoms, literals: Literals, checks: CSR, which: int, bound: Ints, row: Ints) -> bool:
+    """Whether all literals of a list are true under a binding."""
+    for place in range(checks.indptr[which], checks.indptr[which + 1]):
+        if not _holds(atoms, literals, checks.indices[place], bound, row):
             return False
     return True
 
 
 @inlined
-def adds_unseen(atoms: Atoms, forms: Forms, schemas: Schemas, schema: int, bound: Ints, row: Ints) -> int:
-    """Whether an instance adds an atom with a form that was not seen, 0 or 1; FULL where an atom has no room."""
-    adds, literals, found = schemas.adds, schemas.literals, 0
-    for literal in adds.values[adds.first[schema] : adds.first[schema + 1]]:
+def _adds_unseen(atoms: Atoms, forms: Forms, schemas: Schemas, schema: int, bound: Ints, row: Ints) -> int:
+    """Whether an instance adds an atom with an unseen form (0 or 1); FULL if the atom table is full."""
+    adds, literals, unseen = schemas.adds, schemas.literals, 0
+    for literal in adds.indices[adds.indptr[schema] : adds.indptr[schema + 1]]:
         write_atom(literals.terms, literal, bound, row)
         atom = number_of(atoms, literals.predicates[literal], row)
         if atom == FULL:
-            found = FULL
+            unseen = FULL
             break
-        if is_unseen(forms, atoms, atom):
-            found = 1
+        if is_unseen(forms, atoms.predicates, atoms.arguments, atom):
+            unseen = 1
             break
-    return found
-
-
-@compiled
-def _hashed_list(
-    slots: Ints,
-    lists: Ints,
-    arguments: Ints,
-    places: NDArray[np.bool_],
-    terms: Ints,
-    literal: int,
-    index: int,
-    bound: Ints,
-    row: Ints,
-) -> int:
-    """The list with the true atoms of a literal, by what an index of several places gives; -1 where there is none."""
-    write_atom(terms, literal, bound, row)  # parameters that are not bound stand in places that are not given
-    return int(slots[slot_of_list(slots, lists, arguments, places, index, row)])
+    return unseen
 
 
 @inlined
-def _too_late(ranks: Ints, told_by: Words, thing: int, bound: Ints, parameters: Ints, slack: int) -> bool:
-    """Whether objects like this one, which come before it, cannot all be used by parameters that come before its own.
+def _list_of(
+    slots: Ints,
+    keys: Words,
+    places: NDArray[np.bool_],
+    terms: Ints,
+    lookups: Ints,
+    place: int,
+    bound: Ints,
+    row: Ints,
+) -> int:
+    """Return the list of true atoms of a source or support under a binding; -1 for none."""
+    which, term = lookups[place, FIRST], lookups[place, TERM]
+    if term >= 0:
+        which += bound[term]
+    elif which < 0:  # unbound parameters are at argument positions without given objects
+        write_atom(terms, lookups[place, LITERAL], bound, row)
+        which = list_of_several(slots, keys, places, lookups[place, INDEX], row)
+    return int(which)
 
-    `parameters` are bound, the last one to it.
+
+@inlined
+def _breaks_canonical_order(
+    ranks: Ints, signatures: Words, bound: Ints, parameters: Ints, remaining_slots: int
+) -> bool:
+    """Whether interchangeable objects before the last bound one do not fit into earlier parameters.
+
+    `parameters` are bound. Each such object must have one of the parameters before the last one: a bound parameter, or
+    one of the `remaining_slots` that are bound later.
     """
-    missing = ranks[thing] - slack
+    last = parameters[-1]
+    number = bound[last]
+    missing = ranks[number] - remaining_slots
     if missing > 0:
         for place in range(len(parameters) - 1):
             other = bound[parameters[place]]
-            if parameters[place] < parameters[-1] and told_by[other] == told_by[thing]:
+            if parameters[place] < last and signatures[other] == signatures[number]:
                 missing -= 1
-                for before in range(place):  # one that is used twice counts once
-                    if parameters[before] < parameters[-1] and bound[parameters[before]] == other:
+                for before in range(place):  # an object that is used twice counts once
+                    if parameters[before] < last and bound[parameters[before]] == other:
                         missing += 1
                         break
     return bool(missing > 0)
 
 
 @compiled
-def _in_order(ranks: Ints, told_by: Words, bound: Ints, count: int) -> bool:
-    """Whether the arguments take the members of each class in their order, the first one first."""
-    for place in range(count):
-        thing, used = bound[place], -1
-        if ranks[thing] == 0:
-            continue
-        for before in range(place):
-            if told_by[bound[before]] == told_by[thing]:
-                used = max(used, ranks[bound[before]])
-        if ranks[thing] > used + 1:
-            return False
-    return True
-
-
-@compiled
 def instances(
-    atoms: Atoms, schemas: Schemas, ranks: Ints, forms: Forms, only_new: bool, rows: Ints, most: int, stop: Flag
+    atoms: Atoms,
+    schemas: Schemas,
+    ranks: Ints,
+    forms: Forms,
+    only_new: bool,
+    rows: Ints,
+    most: int,
+    most_bindings: int,
+    stop: StopFlag,
 ) -> tuple[int, Ints]:
-    """How many instances are applicable, and they [at least k, 1 + p] in order, each a schema and its arguments.
+    """Return the number of applicable instances, and the instances [at least k, 1 + p] in order.
 
-    Of those that differ in interchangeable objects alone one, where `ranks` [n] has the places of objects in their
-    classes. With `only_new` those that add an atom with a form that was not seen. Gives up with `most` and one more.
-    FULL instead of the number where an atom has no room. `rows` is room for instances, which may be replaced.
-
-    Leaves the rest as it comes once `stop` [1] is true.
+    A row has the schema and its arguments. With `ranks` [n], the ranks of objects within their classes, there is one of
+    the instances that differ only in interchangeable objects. With `only_new`, instances must add an atom with an
+    unseen form. The search stops with a number above `most` for more instances than `most`, or for more bindings of a
+    prefix of a schema's parameters than `most_bindings`. The number is FULL if the atom table is full. `rows` is a
+    buffer, replaced if too small. The result is incomplete once `stop` [1] is true.
     """
     count = 0
-    literals, told_by, fits, terms = schemas.literals, atoms.told_by, schemas.fits, schemas.literals.terms
-    slots, lists, links, arguments = atoms.list_slots, atoms.lists, atoms.links, atoms.arguments
-    places = atoms.indexes.places
-    sources_first, sources = schemas.sources.first, schemas.sources.rows
-    supports_first, supports = schemas.supports.first, schemas.supports.rows
-    values_first, values = schemas.values.first, schemas.values.values
-    checks_first, checks = schemas.checks.first, schemas.checks.values
+    literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
+    lists, links, arguments, terms = atoms.lists, atoms.links, atoms.arguments, literals.terms
+    slots, keys, places = atoms.list_slots, atoms.list_keys, atoms.indexes.places
+    source_ends, sources = schemas.sources.indptr, schemas.sources.rows
+    support_ends, supports = schemas.supports.indptr, schemas.supports.rows
+    value_ends, values = schemas.values.indptr, schemas.values.indices
+    check_ends, checks = schemas.checks.indptr, schemas.checks.indices
     bound, row = np.zeros(schemas.widest[0], np.int32), np.empty(terms.shape[1], np.int32)
-    # Of each step the source, -1 for none; which atom or object is next; and its own number, by which it knows the
-    # objects that it was given.
+    # Per step: the source, -1 for none; the next atom or object; and the step's number, which marks the objects already
+    # given to it.
     source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
     given, number = np.zeros((schemas.widest[0], len(ranks)), np.int32), 0
+    bindings = np.zeros(schemas.widest[0] + 1, np.int64)
     for schema in range(len(schemas.steps) - 1):
         begin, steps = schemas.steps[schema], schemas.steps[schema + 1] - schemas.steps[schema]
         parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
+        bindings[:] = 0
         if not _all_hold(atoms, literals, schemas.first_checks, schema, bound, row):
             continue
         while depth >= 0:
             if stop[0]:
                 return count, rows
             if depth == steps:
-                if _in_order(ranks, told_by, bound, steps):
+                if is_representative(ranks, signatures, bound[:steps]):
                     if count == len(rows):
-                        rows = taller_rows(rows)
+                        rows = grow(rows)
                     rows[count, 0], rows[count, 1 : steps + 1], rows[count, steps + 1 :] = schema, bound[:steps], 0
                     count += 1
                     if count > most:
@@ -285,15 +220,10 @@ def instances(
             step, parameter = begin + depth, parameters[depth]
             if opened:
                 number += 1
-                source[depth], following[depth], numbers[depth] = _NOTHING, values_first[step], number
-                fewest = values_first[step + 1] - values_first[step]
-                for place in range(sources_first[step], sources_first[step + 1]):
-                    which, term = sources[place, FIRST], sources[place, TERM]
-                    if term >= 0:
-                        which += bound[term]
-                    elif which < 0:
-                        literal, index = sources[place, LITERAL], sources[place, INDEX]
-                        which = _hashed_list(slots, lists, arguments, places, terms, literal, index, bound, row)
+                source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[step], number
+                fewest = value_ends[step + 1] - value_ends[step]
+                for place in range(source_ends[step], source_ends[step + 1]):
+                    which = _list_of(slots, keys, places, terms, sources, place, bound, row)
                     size = lists[which, SIZE] if which >= 0 else np.int32(0)
                     if size <= fewest:
                         fewest, source[depth] = size, place
@@ -305,68 +235,94 @@ def instances(
                 atom = following[depth]
                 if atom >= 0:
                     following[depth] = links[atom, sources[here, COLUMN], NEXT]
-                    thing = arguments[atom, sources[here, PLACE]]
+                    value = arguments[atom, sources[here, PLACE]]
             else:
-                atom = following[depth] if following[depth] < values_first[step + 1] else -1
+                atom = following[depth] if following[depth] < value_ends[step + 1] else -1
                 if atom >= 0:
                     following[depth] += 1
-                    thing = values[atom]
+                    value = values[atom]
             if atom < 0:
                 depth -= 1
                 continue
-            if not fits[step, thing]:
+            if not fits[step, value]:
                 continue
             if not exact:
-                if given[depth, thing] == numbers[depth]:
+                if given[depth, value] == numbers[depth]:
                     continue
-                given[depth, thing] = numbers[depth]
-            if _too_late(ranks, told_by, thing, bound, parameters[: depth + 1], schemas.slack[step]):
+                given[depth, value] = numbers[depth]
+            bound[parameter] = value
+            if _breaks_canonical_order(
+                ranks, signatures, bound, parameters[: depth + 1], schemas.remaining_slots[step]
+            ):
                 continue
-            bound[parameter] = thing
             holds = True
-            for check in checks[checks_first[step] : checks_first[step + 1]]:
+            for check in checks[check_ends[step] : check_ends[step + 1]]:
                 holds = holds and ((exact and check == given_by) or _holds(atoms, literals, check, bound, row))
-            for place in range(supports_first[step], supports_first[step + 1]):
+            for place in range(support_ends[step], support_ends[step + 1]):
                 if holds and supports[place, LITERAL] != given_by:
-                    which, term = supports[place, FIRST], supports[place, TERM]
-                    if term >= 0:
-                        which += bound[term]
-                    elif which < 0:
-                        literal, index = supports[place, LITERAL], supports[place, INDEX]
-                        which = _hashed_list(slots, lists, arguments, places, terms, literal, index, bound, row)
+                    which = _list_of(slots, keys, places, terms, supports, place, bound, row)
                     holds = which >= 0 and lists[which, SIZE] > 0
             if holds and only_new and schemas.added[step]:
-                unseen = adds_unseen(atoms, forms, schemas, schema, bound, row)
+                unseen = _adds_unseen(atoms, forms, schemas, schema, bound, row)
                 if unseen == FULL:
                     return FULL, rows
                 holds = unseen == 1
             if holds:
                 depth += 1
                 opened = True
+                bindings[depth] += 1
+                if bindings[depth] > most_bindings:
+                    return most + 1, rows
     rows[:count] = rows[_order(rows[:count], len(ranks))]
     return count, rows
 
 
 @compiled
-def taller_rows(table: Ints) -> Ints:
-    """A copy with room for twice as many rows."""
-    grown = np.empty((2 * len(table), table.shape[1]), np.int32)
-    grown[: len(table)] = table
-    return grown
-
-
-@compiled
 def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
-    """The order of rows [k, p] of numbers, all but the first column below `objects`."""
-    found = np.arange(len(rows))
+    """Return the sort order of rows [k, p]; all columns but the first are below `objects`."""
+    order = np.arange(len(rows))
     if len(rows) < 2:
-        return found
+        return order
     key, size = np.zeros(len(rows), np.int64), 1
     for column in range(rows.shape[1] - 1, -1, -1):
-        if size > 2**62 // (objects + 1) or column == 0:  # sorted by what stands behind; the sort is stable
-            found = found[np.argsort(key[found], kind="mergesort")]
+        if size > 2**62 // (objects + 1) or column == 0:  # sort by the columns so far; the sort is stable
+            order = order[np.argsort(key[order], kind="mergesort")]
             key[:], size = 0, 1
         for place in range(len(rows)):
             key[place] += size * rows[place, column]
         size *= objects + 1
-    return found[np.argsort(key[found], kind="mergesort")]
+    return order[np.argsort(key[order], kind="mergesort")]
+
+
+@compiled
+def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints, new: bool, without: CSR) -> tuple[int, CSR]:
+    """Return the atom numbers of literals for instances [m, 1 + p], grouped as in the schemas' lists.
+
+    -1 is for an atom without a number, or an atom in the corresponding list of `without`. With `new`, such atoms are
+    numbered; the first result is then FULL if the table is full, else 0.
+    """
+    literals, indptr = schemas.literals, np.zeros(len(rows) + 1, np.int32)
+    for place in range(len(rows)):
+        schema = rows[place, 0]
+        indptr[place + 1] = indptr[place] + lists.indptr[schema + 1] - lists.indptr[schema]
+    indices, row = np.empty(indptr[-1], np.int32), np.empty(literals.terms.shape[1], np.int32)
+    for place in range(len(rows)):
+        begin, first = indptr[place], lists.indptr[rows[place, 0]]
+        for which in range(indptr[place + 1] - begin):
+            literal = lists.indices[first + which]
+            write_atom(literals.terms, literal, rows[place, 1:], row)
+            if new:
+                atom = number_of(atoms, literals.predicates[literal], row)
+                if atom == FULL:
+                    return FULL, CSR(indptr, indices)
+            else:
+                atom = find_atom(atoms, literals.predicates[literal], row)
+                excluded = (
+                    without.indices[without.indptr[place] : without.indptr[place + 1]]
+                    if len(without.indptr) > 1
+                    else without.indices[:0]
+                )
+                if is_in(excluded, atom):
+                    atom = -1
+            indices[begin + which] = atom
+    return 0, CSR(indptr, indices)

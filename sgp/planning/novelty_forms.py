@@ -1,61 +1,102 @@
-"""What stands for the atoms of a task in a search for novel states: themselves, or their abstractions."""
+"""Novelty forms of atoms: the atoms or their abstractions, by which a search counts states as novel."""
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, mix
-from sgp.planning.operators import Ints, Lists, Words
+from sgp.compilation import compiled, inlined
+from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, hash_step
 
-_WHOLE, _ABSTRACT = np.uint64(1), np.uint64(2)  # where their hashes begin
+Abstraction = Literal["none", "types", "base", "goals"]
+
+_WHOLE, _ABSTRACT = np.uint64(1), np.uint64(2)  # hash seeds of forms
 
 
-def novelty_forms(predicates: Ints, arguments: Lists, types: Ints, whole: NDArray[np.bool_]) -> tuple[Lists, int]:
-    """The numbers of each atom's forms, and how many there are.
+class Forms(NamedTuple):
+    """The numbered novelty forms of each atom, and the last search in which each form was seen.
 
-    An atom that is `whole` [a], or has no arguments, has itself; another one a form for each of its arguments, in which
-    the others are replaced by their types [n]. Two forms share a number with a probability of 2^-64.
+    An atom that is `whole` or has no arguments is its own form. Another atom has a form for each argument, in which the
+    other arguments are replaced by their types. Two forms share a number with probability 2^-64.
     """
-    first, hashes = _hashes(predicates, arguments, types, whole)
-    different, numbers = np.unique(hashes, return_inverse=True)
-    return Lists(first, numbers.astype(np.int32)), len(different)
+
+    numbers: Ints  # [c, w], padded with -1; -1 first for an atom without computed forms
+    keys: Words  # [c w], hashes of the forms
+    slots: Ints  # hash table over `keys`
+    total: Ints  # number of forms [1]
+    seen: Ints  # [c w]
+    search: Ints  # [1], number of the current search
+    types: Ints  # [n], types of objects
+    whole: NDArray[np.bool_]  # [c]
+
+    @classmethod
+    def of(cls, whole: NDArray[np.bool_], types: Ints, arity: int) -> Forms:
+        """An empty table for atoms [c] of at most `arity` arguments."""
+        width = 1 if whole.all() else arity
+        room = len(whole) * width
+        return cls(
+            np.full((len(whole), width), EMPTY, np.int32),
+            np.empty(room, np.uint64),
+            empty_slots(room),
+            np.zeros(1, np.int32),
+            np.zeros(room, np.int32),
+            np.zeros(1, np.int32),
+            types,
+            whole,
+        )
 
 
 @compiled
-def _hashes(predicates: Ints, arguments: Lists, types: Ints, whole: NDArray[np.bool_]) -> tuple[Ints, Words]:
-    """Where the forms of each atom begin, and their hashes."""
-    first, count = np.zeros(len(predicates) + 1, np.int32), 0
-    found = np.empty(len(predicates) + len(arguments.values), np.uint64)
-    for atom in range(len(predicates)):
-        own = arguments.values[arguments.first[atom] : arguments.first[atom + 1]]
-        if whole[atom] or len(own) == 0:
-            found[count] = whole_form(atom)
-            count += 1
+def learn_forms(forms: Forms, predicate: int, row: Ints, atom: int) -> None:
+    """Compute the forms of an atom with arguments [w], padded with -1."""
+    arity = 0
+    while arity < len(row) and row[arity] >= 0:
+        arity += 1
+    whole = forms.whole[atom] or arity == 0
+    for kept in range(1 if whole else arity):
+        if whole:
+            key = hash_step(_WHOLE, atom)
         else:
-            for kept in range(len(own)):
-                found[count] = abstract_form(predicates[atom], own, types, kept)
-                count += 1
-        first[atom + 1] = count
-    return first, found[:count].copy()
+            key = hash_step(hash_step(_ABSTRACT, predicate), kept)
+            for place in range(arity):
+                key = hash_step(key, row[place] if place == kept else forms.types[row[place]])
+        slot = find_key(forms.slots, forms.keys, key)
+        if forms.slots[slot] < 0:
+            forms.slots[slot] = forms.total[0]
+            forms.keys[forms.total[0]] = key
+            forms.total[0] += 1
+        forms.numbers[atom, kept] = forms.slots[slot]
 
 
 @compiled
-def whole_form(atom: int) -> np.uint64:
-    """The hash of an atom that stands for itself."""
-    return _and_then(_WHOLE, atom)
+def learn_all_forms(forms: Forms, predicates: Ints, arguments: Ints) -> None:
+    """Compute the forms of all atoms [a] that have a predicate."""
+    for atom in range(len(predicates)):
+        if predicates[atom] >= 0:
+            learn_forms(forms, predicates[atom], arguments[atom], atom)
 
 
-@compiled
-def abstract_form(predicate: int, arguments: Ints, types: Ints, kept: int) -> np.uint64:
-    """The hash of an atom in which one argument is kept and the others are replaced by their types [n]."""
-    form = _and_then(_and_then(_ABSTRACT, predicate), kept)
-    for position in range(len(arguments)):
-        form = _and_then(form, arguments[position] if position == kept else types[arguments[position]])
-    return form
+@inlined
+def is_unseen(forms: Forms, predicates: Ints, arguments: Ints, atom: int) -> bool:
+    """Whether the current search has not seen one of the atom's forms."""
+    if forms.numbers[atom, 0] < 0:
+        learn_forms(forms, predicates[atom], arguments[atom], atom)
+    unseen = False
+    for place in range(forms.numbers.shape[1]):
+        form = forms.numbers[atom, place]
+        unseen = unseen or (form >= 0 and forms.seen[form] != forms.search[0])
+    return unseen
 
 
-@compiled
-def _and_then(before: np.uint64, number: int) -> np.uint64:
-    """The hash of a sequence that a number is added to."""
-    return mix(before + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15))
+@inlined
+def mark_seen(forms: Forms, predicates: Ints, arguments: Ints, atoms: Ints) -> None:
+    """Mark the forms of these atoms as seen."""
+    for atom in atoms:
+        if forms.numbers[atom, 0] < 0:
+            learn_forms(forms, predicates[atom], arguments[atom], atom)
+        for place in range(forms.numbers.shape[1]):
+            form = forms.numbers[atom, place]
+            if form >= 0:
+                forms.seen[form] = forms.search[0]

@@ -1,4 +1,4 @@
-"""Names, typed lists and atoms of PDDL: what formulas and sections of domains and problems are made of."""
+"""Parsing of PDDL names, typed lists, atoms, conditions and effects into negation normal form."""
 
 from __future__ import annotations
 
@@ -6,148 +6,145 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
-from sgp.errors import UnsupportedPddl
-from sgp.planning.declarations import OBJECT, Atom, Parameter
-from sgp.planning.pddl_syntax import Block, Source, Word, shown, words_of
+from sgp.planning.costs import number_of
+from sgp.planning.declarations import (
+    DUAL,
+    OBJECT,
+    TRUE,
+    Atom,
+    Condition,
+    ConditionalEffect,
+    Formula,
+    Literal,
+    Parameter,
+    join,
+)
+from sgp.planning.pddl_syntax import Block, Source, Word, shown
 
-REFUSED = {
+_UNSUPPORTED = {
     "preference": "preferences (preference)",
     "oneof": "nondeterministic effects (oneof)",
     "probabilistic": "nondeterministic effects (probabilistic)",
     **{head: f"numeric conditions ({head})" for head in ("<", "<=", ">", ">=")},
     **{head: f"numeric effects ({head})" for head in ("decrease", "assign", "scale-up", "scale-down")},
 }
-COST = "increase"
-_NUMBER = "number"  # the type of numeric functions
-_MEANT = frozenset(REFUSED) | {"and", "or", "not", "imply", "forall", "exists", "when", "either", COST, OBJECT, _NUMBER}
+_CONNECTIVES = frozenset({"and", "or", "not", "imply", "forall", "exists", "when"})
+_RESERVED = frozenset(_UNSUPPORTED) | _CONNECTIVES | {"either", "increase", "number", OBJECT}
+_MAX_DEPTH = 50  # of nested connectives; "and" within "and" counts once
 
 
 @dataclass
 class Scope:
-    """What a formula may speak of: predicates with their arguments, and objects or variables with their types.
+    """The names that a formula may use.
 
-    `kinds` has all types of each object, none of variables: their objects can be of a type below theirs. `uses` takes
-    down which requirement a text needs, and where it first does. `types` are the declared ones, None where they are not
-    known. A variable of a quantifier is `called` by a name that is not among those `taken` by others.
+    `predicates` is None if unknown (a problem without its domain). `declared` has the domain's types, `names` the
+    objects and variables, `types` all types of each object; types of variables are not checked. `renaming` gives
+    quantified variables names that are unique within the action (`taken`).
     """
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
+    declared: Mapping[str, tuple[str, ...]] | None = None
     names: Mapping[str, object] = field(default_factory=dict)
-    kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    uses: dict[str, Word | Block] = field(default_factory=dict)
-    types: Mapping[str, tuple[str, ...]] | None = None
-    called: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    renaming: Mapping[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
     def of_action(self, parameters: Mapping[str, Parameter]) -> Scope:
-        """The scope within an action with these parameters."""
+        """Return the scope within an action with these parameters."""
         return replace(self, names={**self.names, **parameters}, taken=set(parameters))
 
     def binding(self, variables: Iterable[Parameter]) -> tuple[Scope, tuple[Parameter, ...]]:
-        """The scope within a quantifier, and its variables by names of their own."""
-        called = dict(self.called)
+        """Return the scope within a quantifier, and its renamed variables."""
+        renaming = dict(self.renaming)
         bound = []
-        for name, kinds in variables:
-            own = next(each for each in chain([str(name)], (f"{name}-{n}" for n in count(2))) if each not in self.taken)
-            self.taken.add(own)
-            called[str(name)] = own
-            bound.append(Parameter(own, kinds))
-        return replace(self, names={**self.names, **dict.fromkeys(called)}, called=called), tuple(bound)
+        for name, types in variables:
+            candidates = chain([str(name)], (f"{name}-{number}" for number in count(2)))
+            renaming[str(name)] = unique = next(other for other in candidates if other not in self.taken)
+            self.taken.add(unique)
+            bound.append(Parameter(unique, types))
+        return replace(self, names={**self.names, **dict.fromkeys(renaming)}, renaming=renaming), tuple(bound)
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
-    """The name that stands in a place. Raises PddlError for what is none.
-
-    Names may be any text here, as records of rollouts are shown whatever they hold.
-    """
-    if isinstance(item, Block):
-        raise source.refusal(f"expected the name of {what}, found a list '({shown(item.head)} ...'", item)
-    if item.startswith("-"):
-        meant = f"write '- {shown(item[1:])}' where a type is meant" if item != "-" else f"expected the name of {what}"
-        raise source.refusal(f"'{shown(item)}' is no name; {meant}", item)
-    require_no_comma(item, source)
-    if what == "a variable" and not item.startswith("?"):
-        raise source.refusal(f"expected a variable '?x', found '{shown(item)}'; write '?{shown(item)}'", item)
-    if item.startswith("?") and what != "a variable":
-        raise source.refusal(f"expected the name of {what}, found the variable '{shown(item)}'; remove the '?'", item)
-    return str(item)
+    """Return a name with any characters. Raises PddlError."""
+    word = source.word(item, f"the name of {what}")
+    if word.startswith("-"):
+        remedy = f"write '- {shown(word[1:])}' where a type is meant" if word != "-" else f"expected the name of {what}"
+        raise source.refusal(f"'{shown(word)}' is no name; {remedy}", word)
+    _require_no_comma(word, source)
+    if what == "a variable" and not word.startswith("?"):
+        raise source.refusal(f"expected a variable '?x', found '{shown(word)}'; write '?{shown(word)}'", word)
+    if word.startswith("?") and what != "a variable":
+        raise source.refusal(f"expected the name of {what}, found the variable '{shown(word)}'; remove the '?'", word)
+    return str(word)
 
 
-def require_no_comma(item: Word, source: Source) -> None:
-    """Raises PddlError for a word with a comma in it, which separates nothing in PDDL."""
-    if "," in item:
-        apart = " ".join(filter(None, item.split(",")))
-        remedy = f"separate names by spaces: '{shown(apart)}'" if apart else "remove it"
-        raise source.refusal(f"a comma in '{shown(item)}' is no part of PDDL; {remedy}", item)
+def _require_no_comma(word: Word, source: Source) -> None:
+    if "," in word:
+        parts = " ".join(filter(None, word.split(",")))
+        remedy = f"separate names by spaces: '{shown(parts)}'" if parts else "remove it"
+        raise source.refusal(f"a comma in '{shown(word)}' is no part of PDDL; {remedy}", word)
 
 
 def free_name(item: Word | Block, source: Source, what: str) -> str:
-    """The name of a predicate or type. Raises UnsupportedPddl for one that means something in formulas."""
+    """Return a predicate or type name. Raises UnsupportedPddl for reserved words of formulas."""
     name = name_of(item, source, what)
-    if name in _MEANT:
-        raise source.refusal(
-            f"'{name}' is not supported as the name of {what}, because it means something in PDDL; rename it",
-            item,
-            UnsupportedPddl,
+    if name in _RESERVED:
+        raise source.unsupported(
+            f"'{name}' is not supported as the name of {what}, because it means something in PDDL; rename it", item
         )
     return name
 
 
-def typed_list(block: Block, start: int, source: Source, what: str, uses: dict[str, Word | Block]) -> list[Parameter]:
-    """`a b - t c` as parameters; names without a type are objects. The list's names keep their places as `Word`s."""
-    found: list[Parameter] = []
+def typed_list(block: Block, start: int, source: Source, what: str) -> list[tuple[Word, tuple[Word | str, ...]]]:
+    """Parse names with types, as in `a b - t c`; names without a type have the type "object"."""
+    typed: list[tuple[Word, tuple[Word | str, ...]]] = []
     pending: list[Word] = []
     items = iter(block[start:])
     for item in items:
         if item != "-":
-            glued = what == "a variable" and bool(pending) and pending[-1].endswith("-")
-            if glued and isinstance(item, Word) and not item.startswith("?"):
-                meant = f"'{shown(pending[-1][:-1])} - {shown(item)}'"
-                raise source.refusal(
-                    f"'{shown(pending[-1])}' ends in '-'; write {meant} where a type is meant", pending[-1]
-                )
+            if what == "a variable" and pending and pending[-1].endswith("-") and not str(item).startswith(("?", "(")):
+                remedy = f"write '{shown(pending[-1][:-1])} - {shown(str(item))}' where a type is meant"
+                raise source.refusal(f"'{shown(pending[-1])}' ends in '-'; {remedy}", pending[-1])
             name_of(item, source, what)
-            assert isinstance(item, Word)
-            pending.append(item)
+            pending.append(source.word(item, "a name"))
             continue
-        assert isinstance(item, Word)
-        uses.setdefault(":typing", item)
         kind = next(items, None)
         if kind is None:
             raise source.refusal("'-' is followed by no type", item)
         if isinstance(kind, Block) and (kind.head != "either" or len(kind) < 2):
             raise source.refusal("expected a type or '(either type ...)' after '-'", kind)
-        kinds = tuple(words_of(kind, 1, source)) if isinstance(kind, Block) else (kind,)
-        for each in kinds:
-            name_of(each, source, "a type")
-        found += [Parameter(name, kinds) for name in pending]
+        types = tuple(source.words(kind)) if isinstance(kind, Block) else (kind,)
+        for name in types:
+            name_of(name, source, "a type")
+        typed += [(name, types) for name in pending]
         pending = []
-    return [*found, *(Parameter(name, (OBJECT,)) for name in pending)]
+    return [*typed, *((name, (OBJECT,)) for name in pending)]
 
 
-def plain(found: Parameter, types: Mapping[str, tuple[str, ...]] | None, source: Source) -> Parameter:
-    """A parameter without places, whose types are declared."""
-    for kind in found.types:
-        if types is not None and kind not in types and kind != OBJECT and isinstance(kind, Word):
+def parameter(
+    name: Word, types: Iterable[Word | str], declared: Mapping[str, tuple[str, ...]] | None, source: Source
+) -> Parameter:
+    """Return a name with its types, which must be declared if the declarations are known."""
+    for kind in types:
+        if declared is not None and kind not in declared and kind != OBJECT and isinstance(kind, Word):
             raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
-    return Parameter(str(found.name), tuple(map(str, found.types)))
+    return Parameter(str(name), tuple(map(str, types)))
 
 
 def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
-    """An atom whose predicate and objects are declared, in the right number and, where it is ground, of their types."""
-    if not block.head:
-        raise source.refusal("expected '(predicate name ...)', found an empty or nested list", block)
+    """Parse an atom; the predicate, its arity and the objects' types are checked."""
     head = str(block.head)
-    if head == "=" and equality and any(isinstance(each, Block) for each in block):
-        raise source.refusal(
-            "numeric conditions (=) are not supported; rewrite this without numbers", block, UnsupportedPddl
-        )
-    arguments = tuple(words_of(block, 1, source))
+    if not head:
+        raise source.refusal("expected '(predicate name ...)', found an empty or nested list", block)
+    if head == "=" and equality and not block.flat:
+        raise source.unsupported("numeric conditions (=) are not supported; rewrite this without numbers", block)
+    arguments = tuple(source.words(block))
+    read = Atom(head, tuple(scope.renaming.get(argument, str(argument)) for argument in arguments))
     if head == "=" and equality:
-        scope.uses.setdefault(":equality", block)
         expected: tuple[Parameter, ...] | None = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))
     elif scope.predicates is None:
-        return Atom(head, tuple(scope.called.get(each, str(each)) for each in arguments))
+        return read
     else:
         expected = scope.predicates.get(head)
     if expected is None:
@@ -158,17 +155,147 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
         raise source.refusal(
             f"'{shown(head)}' has arity {len(expected)}, found {len(arguments)} objects; give as many as it has", block
         )
-    for argument, (_, kinds) in zip(arguments, expected, strict=True):
-        if argument not in scope.names:
-            require_no_comma(argument, source)
-            what = "variable" if argument.startswith("?") else "object"
+    for argument, (_, types) in zip(arguments, expected, strict=True):
+        _require_declared(argument, source, scope)
+        if types != (OBJECT,) and argument in scope.types and scope.types[argument].isdisjoint(types):
+            wanted = " or ".join(map(shown, types))
             raise source.refusal(
-                f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument
-            )
-        if kinds != (OBJECT,) and argument in scope.kinds and scope.kinds[argument].isdisjoint(kinds):
-            raise source.refusal(
-                f"'{shown(argument)}' is no {' or '.join(map(shown, kinds))}, which '{shown(head)}' speaks of; "
-                "correct the object or its type",
+                f"'{shown(argument)}' is no {wanted}, as '{shown(head)}' requires; correct the object or its type",
                 argument,
             )
-    return Atom(head, tuple(scope.called.get(each, str(each)) for each in arguments))
+    return read
+
+
+def _require_declared(argument: Word, source: Source, scope: Scope) -> None:
+    if argument not in scope.names:
+        _require_no_comma(argument, source)
+        what = "variable" if argument.startswith("?") else "object"
+        raise source.refusal(f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument)
+
+
+def condition(block: Block, source: Source, scope: Scope) -> Condition:
+    """Parse a condition. Raises PddlError, and UnsupportedPddl for numbers and preferences."""
+    return join("and", _parts("and", block, True, source, scope, 0))
+
+
+def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope: Scope, depth: int) -> list[Condition]:
+    """Parse the parts of a conjunction or disjunction (`kind`), or of its negation, at a nesting `depth`."""
+    if depth > _MAX_DEPTH:
+        message = f"connectives nested more than {_MAX_DEPTH} deep are not supported; simplify this"
+        raise source.refusal(message, source.block(block))
+    parts: list[Condition] = []
+    waiting: list[tuple[Word | Block, bool]] = [
+        (block, positive)
+    ]  # iterative, because a text may be nested deeper than Python's call stack
+    while waiting:
+        item, sign = waiting.pop()
+        part = source.block(item)
+        head = part.head or ("and" if not part and sign else "")
+        if head == "not":
+            if len(part) != 2 or not isinstance(part[1], Block):
+                raise source.refusal("expected '(not (predicate ...))'", part)
+            waiting.append((part[1], not sign))
+        elif head in ("and", "or", "imply"):
+            children = [(child, sign) for child in part[1:]]
+            if head == "imply":
+                if len(part) != 3:
+                    raise source.refusal("expected '(imply (predicate ...) (predicate ...))'", part)
+                head, children = "or", [(part[1], not sign), (part[2], sign)]
+            head = head if sign else DUAL[head]
+            if head == kind:
+                waiting += reversed(children)
+            else:
+                inner = (_parts(head, child, own, source, scope, depth + 1) for child, own in children)
+                parts.append(join(head, chain.from_iterable(inner)))
+        elif head in ("forall", "exists"):
+            inside, variables, body = _quantified(part, source, scope)
+            below = join("and", _parts("and", body, sign, source, inside, depth + 1))
+            parts.append(Formula(head if sign else DUAL[head], (below,), variables) if variables else below)
+        elif head in _UNSUPPORTED:
+            raise source.unsupported(
+                f"{_UNSUPPORTED[head]} are not supported; rewrite this with predicates alone", part
+            )
+        elif head == "when":
+            raise source.refusal("'(when ...)' stands in a condition; it belongs in an effect", part)
+        else:
+            parts.append(Literal(atom(part, source, scope, equality=True), sign))
+    return parts
+
+
+def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple[Parameter, ...], Block]:
+    """Return the scope, variables and body of a quantifier."""
+    if len(part) != 3 or not isinstance(part[1], Block) or not isinstance(part[2], Block):
+        raise source.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
+    listed = typed_list(part[1], 0, source, "a variable")
+    if len({name for name, _ in listed}) < len(listed):
+        raise source.unsupported("a variable stands twice in a quantifier; rename one", part)
+    inside, variables = scope.binding(parameter(*typed, scope.declared, source) for typed in listed)
+    return inside, variables, part[2]
+
+
+def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[ConditionalEffect, ...], str]:
+    """Parse the effects of an action, grouped by condition, and its cost. Raises as `condition`."""
+    grouped: dict[tuple[tuple[Parameter, ...], Condition], list[Literal]] = {}
+    cost = ""
+    waiting: list[tuple[Word | Block, tuple[Parameter, ...], Condition, Scope]] = [(block, (), TRUE, scope)]
+    while waiting:
+        item, variables, under, inside = waiting.pop()
+        part = source.block(item)
+        if part.head == "and" or not part:
+            waiting += [(child, variables, under, inside) for child in reversed(part[1:])]
+        elif part.head in ("when", "forall") and under != TRUE:
+            raise source.unsupported(
+                f"conditional effects with '({part.head} ...)' in them are not supported; write (when (and ...) ...), "
+                "within (forall ...)",
+                part,
+            )
+        elif part.head == "when":
+            if len(part) != 3 or not isinstance(part[1], Block):
+                raise source.refusal("expected '(when (condition ...) (effect ...))'", part)
+            waiting.append((part[2], variables, condition(part[1], source, inside), inside))
+        elif part.head == "forall":
+            inner, more, body = _quantified(part, source, inside)
+            waiting.append((body, variables + more, under, inner))
+        elif part.head == "increase":
+            if len(part) != 3 or not isinstance(part[1], Block):
+                raise source.refusal("expected '(increase (total-cost) ...)'", part)
+            if part[1] == ["total-cost"]:  # other numbers are ignored, because no condition can depend on them
+                if cost or under != TRUE or variables:
+                    raise source.unsupported(
+                        "a second cost of an action, and one under '(when ...)' or '(forall ...)', are not supported; "
+                        "write one (increase (total-cost) ...) an action",
+                        part,
+                    )
+                cost = _cost(part[2], source, inside)
+        else:
+            grouped.setdefault((variables, under), []).append(_effect(part, source, inside))
+    return tuple(ConditionalEffect(*key, tuple(literals)) for key, literals in grouped.items()), cost
+
+
+def _cost(item: Word | Block, source: Source, scope: Scope) -> str:
+    """Parse an action cost: a number, or a function call, as text."""
+    if isinstance(item, Word):
+        number_of(item, source.name, item.line)
+        return str(item)
+    if not item.flat:
+        raise source.unsupported(
+            f"the cost '({shown(item.head)} ...)' is not supported; expected a number or '(function object ...)'", item
+        )
+    for word in source.words(item):
+        if word not in scope.names:
+            raise source.refusal(f"'{shown(word)}' in a cost is undefined; declare it or correct it", word)
+    return str(item)
+
+
+def _effect(part: Block, source: Source, scope: Scope) -> Literal:
+    positive = part.head != "not"
+    inner = part if positive else part[1] if len(part) == 2 else None
+    if not isinstance(inner, Block) or (not positive and inner.head in ("not", "and", "or", "imply", "when")):
+        got = f", found '(not ({shown(inner.head)} ...'" if isinstance(inner, Block) else ""
+        raise source.refusal(f"expected '(not (predicate ...))' in an effect{got}", part)
+    feature = _UNSUPPORTED.get(inner.head)
+    if inner.head in ("or", "imply", "exists"):
+        feature = f"effects that leave a choice ({inner.head})"
+    if feature:
+        raise source.unsupported(f"{feature} are not supported; rewrite this with predicates alone", inner)
+    return Literal(atom(inner, source, scope), positive)

@@ -1,16 +1,17 @@
-"""The readers of domains and problems: what their sections declare, checked against each other.
+"""Readers of PDDL domains and problems, with consistency checks between their sections.
 
-They read what Fast Downward, VAL and pymimir read and mean alike, with a remark where the letter of PDDL asks for more.
+They accept PDDL that Fast Downward, VAL and pymimir read with the same meaning. Declared requirements are not compared
+with the features used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from sgp.errors import UnsupportedPddl
-from sgp.planning.clock import looking
+from sgp.planning.adl import TooManyCases, World, alternatives, cases_of, numbered_names, quantifier, strips_schema
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     OBJECT,
@@ -21,415 +22,380 @@ from sgp.planning.declarations import (
     DomainText,
     Parameter,
     ProblemText,
+    Schema,
+    conjunction,
 )
-from sgp.planning.pddl_conditions import condition, effects, flat_text
-from sgp.planning.pddl_formulas import Scope, atom, free_name, name_of, plain, typed_list
-from sgp.planning.pddl_schemas import World, goals_of, with_schemas
-from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown, words_of
+from sgp.planning.pddl_formulas import Scope, atom, condition, effects, free_name, name_of, parameter, typed_list
+from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown
 
-_STRIPS = frozenset({":strips", ":typing", ":negative-preconditions", ":equality", ":action-costs"})
-_QUANTIFIED = {":existential-preconditions", ":universal-preconditions"}
-_CONDITIONS = {":disjunctive-preconditions", ":conditional-effects", *_QUANTIFIED}
-SUPPORTED_REQUIREMENTS = _STRIPS | _CONDITIONS | {":adl", ":quantified-preconditions"}
-# Of PDDL 1.2 to 3.1. Whether a text needs more than the supported ones is seen from what it uses.
-_REQUIREMENTS = SUPPORTED_REQUIREMENTS | {
-    *(":derived-predicates", ":axioms", ":negation"),
-    *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities"),
-    *(":continuous-effects", ":timed-initial-literals", ":timed-effects", ":preferences", ":constraints", ":time"),
-    *(":domain-axioms", ":goal-utilities", ":safety-constraints", ":expression-evaluation", ":non-deterministic"),
-}
-_IMPLIED = {
-    ":adl": {":typing", ":negative-preconditions", ":equality", *_CONDITIONS},
-    ":quantified-preconditions": _QUANTIFIED,
-    ":negation": {":negative-preconditions"},
-    ":fluents": {":action-costs"},
-    ":numeric-fluents": {":action-costs"},
-}
-_ONCE = (":requirements", ":types", ":constants", ":predicates", ":functions")
-_OF_PROBLEMS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
-_Uses = dict[str, Word | Block]
+_DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions")
+_PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
+_Places = Mapping[str, tuple[Block, AdlAction]]  # actions with their positions in the text
 
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
-    """What a domain's text declares, its actions as schemas that are the same for all problems.
+    """Parse a domain; its schemas are the same for all problems.
 
-    Raises PddlError, UnsupportedPddl for what the package does not handle or has too many cases, and MissingLibrary
-    where actions are to be compiled and the extra `unified-planning` is not installed.
+    Raises PddlError, and UnsupportedPddl for PDDL that the package does not handle.
     """
     origin = Source(source, text)
-    return with_schemas(*_declared(origin), origin)
+    return _with_schemas(*_read_domain(origin), origin)
 
 
 def read_both(
     domain: tuple[str, str], problem: tuple[str, str], alternative: int | None = None
 ) -> tuple[DomainText, ProblemText]:
-    """What the texts of a domain and a problem, each with its source, declare.
+    """Parse a domain and a problem, each a text and the name of its source.
 
-    Where an action quantifies over objects, its schemas are those for the objects of this problem alone. `alternative`
-    is the place of one of the conjunctions of which a disjunctive goal asks for one. Raises as the readers of each.
+    Schemas of actions that quantify over objects are compiled for the objects of this problem. `alternative` selects
+    one conjunction of a disjunctive goal. Raises as `read_domain`.
     """
     origin = Source(domain[1], domain[0])
-    declared, actions = _declared(origin)
+    declared, actions = _read_domain(origin)
     fluents = frozenset(
-        each.atom.predicate for _, action in actions.values() for effect in action.effects for each in effect.literals
+        literal.atom.predicate
+        for _, action in actions.values()
+        for effect in action.effects
+        for literal in effect.literals
     )
-    found = _read_problem(problem, declared, fluents, alternative)
-    world = cache(lambda: _world(declared, found.objects, found.init, fluents))  # some actions need it
-    return with_schemas(declared, actions, origin, world), found
+    text = _with_goal(*_read_problem(problem, declared), declared, fluents, alternative)
+    world = cache(lambda: _world(declared, text, fluents))
+    return _with_schemas(declared, actions, origin, world), text
 
 
 def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
-    """What the texts of a domain and a problem, each with its source, declare; nothing is compiled.
-
-    Raises PddlError, and UnsupportedPddl for what the package does not handle.
-    """
+    """Parse a domain and a problem, each a text and the name of its source, without compilation."""
     origin = Source(domain[1], domain[0])
-    declared, actions = _declared(origin)
-    text, goal, _, _ = _with_goal(problem, declared)
+    declared, actions = _read_domain(origin)
+    text, goal, _, _ = _read_problem(problem, declared)
     adl = {name: action for name, (_, action) in actions.items()}
     return AsWritten(replace(declared, remarks=origin.remarks), adl, text, goal)
 
 
-def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
-    """What a domain's text declares but for schemas, and the actions that they are made of, with their places."""
+def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
+    """Parse a problem, checked against its domain if given.
+
+    Raises PddlError, and UnsupportedPddl for a goal with several alternative conjunctions.
+    """
+    fluents = domain.fluent_predicates if domain else frozenset[str]()
+    return _with_goal(*_read_problem((text, source), domain), domain, fluents)
+
+
+def _read_domain(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
+    """Parse a domain without schemas, and its actions with their positions."""
     name, sections = read_sections(origin, "domain")
     actions = [section for section in sections if section.head == ":action"]
-    by_head = _by_head([section for section in sections if section.head != ":action"], _ONCE, origin)
-    _in_order(sections, (*_ONCE[:3], (":predicates", ":functions"), ":action"), origin)
-    uses: _Uses = {}
-    requirements = _requirements(by_head.get(":requirements"), origin)
-    types = _types(by_head.get(":types"), origin, uses)
-    constants = _things(by_head.get(":constants"), types, {}, origin, uses)
-    predicates = _predicates(by_head.get(":predicates"), types, origin, uses)
-    if ":functions" in by_head:  # functions are of use for action costs alone
-        uses[":action-costs"] = by_head[":functions"]
+    by_head = _by_head([section for section in sections if section.head != ":action"], _DOMAIN_SECTIONS, origin)
+    types = _types(by_head[":types"], origin)
+    constants = _objects(by_head[":constants"], types, {}, origin)
+    predicates = _predicates(by_head[":predicates"], types, origin)
+    functions = {
+        function.head: sum(isinstance(word, Word) and word.startswith("?") for word in function)
+        for function in by_head[":functions"][1:]
+        if isinstance(function, Block)
+    }
     if not actions:
         raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
-    known = {constant.name: constant for constant in constants}
-    kinds = _kinds(DomainText(name, (), types, constants, {}, {}), known)
-    scope = Scope(predicates, known, kinds, uses, types)
-    functions = _functions(by_head.get(":functions", Block()))
-    found: dict[str, tuple[Block, AdlAction]] = {}
+    text = DomainText(name, types, constants, {name: len(each) for name, each in predicates.items()}, {}, predicates)
+    names = {constant.name: constant for constant in constants}
+    scope = Scope(predicates, types, names, text.types_of(constants) if types else {})
+    read: dict[str, tuple[Block, AdlAction]] = {}
     for section in actions:
         action = _action(section, scope, origin)
-        called = action.cost.strip("()").partition(" ")[0]
-        if action.cost.startswith("(") and called not in functions:
-            raise origin.refusal(
-                f"the function '{shown(called)}' is undefined; declare it in (:functions ...)", section
-            )
-        if action.name in found:
+        function = action.cost.strip("()").partition(" ")[0]
+        if action.cost.startswith("(") and function not in functions:
+            message = f"the function '{shown(function)}' is undefined; declare it in (:functions ...)"
+            raise origin.refusal(message, section)
+        if action.name in read:
             raise origin.refusal(f"a second action has the name '{shown(action.name)}'; rename one", section[1])
-        found[action.name] = section, action
-    _compare(requirements, uses, origin)
-    arities = {name: len(arguments) for name, arguments in predicates.items()}
-    costs = ":action-costs" in requirements or ":action-costs" in uses
-    text = DomainText(name, tuple(requirements), types, constants, arities, {}, predicates, costs, functions=functions)
-    return text, found
+        read[action.name] = section, action
+    costs = bool(by_head[":functions"]) or ":action-costs" in by_head[":requirements"]
+    costs = costs or any(action.cost for _, action in read.values())
+    return replace(text, costs=costs, functions=functions), read
 
 
-def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
-    """What a problem's text declares. Raises PddlError, also where objects, initial state or goal are missing.
-
-    With its `domain`, all names, arities and types are checked against it; without it, a goal has to be a conjunction
-    of literals. Raises UnsupportedPddl where the goal asks for one of several conjunctions.
-    """
-    return _read_problem((text, source), domain, domain.fluent_predicates if domain else frozenset())
-
-
-def _read_problem(
-    text: tuple[str, str], domain: DomainText | None, fluents: frozenset[str], alternative: int | None = None
-) -> ProblemText:
-    found, asked, goal, origin = _with_goal(text, domain)
-    goals = goals_of(
-        asked, (lambda: _world(domain, found.objects, found.init, fluents)) if domain else None, goal, origin
-    )
-    if alternative is None and len(goals) > 1:
-        raise origin.refusal(
-            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
-            "learn from are not supported; rewrite this as one conjunction",
-            goal,
-            UnsupportedPddl,
-        )
-    return replace(found, goal=goals[alternative or 0], goals=len(goals))
-
-
-def _with_goal(text: tuple[str, str], domain: DomainText | None) -> tuple[ProblemText, Condition, Block, Source]:
-    """What a problem's text declares but for the goal, and the goal with its place."""
+def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[ProblemText, Condition, Block, Source]:
+    """Parse a problem without its goal, and the goal with its position."""
     origin = Source(text[1], text[0])
     name, sections = read_sections(origin, "problem")
-    by_head = _by_head(sections, _OF_PROBLEMS, origin)
+    by_head = _by_head(sections, _PROBLEM_SECTIONS, origin)
     for needed in (":domain", ":init", ":goal"):
-        if needed not in by_head:
+        if not by_head[needed]:
             raise origin.refusal(f"the problem has no '({needed} ...)' section")
-    _in_order(sections, _OF_PROBLEMS, origin)
-    _requirements(by_head.get(":requirements"), origin)
-    of = _domain_name(by_head[":domain"], domain, origin)
-    goal = by_head[":goal"]
+    goal, naming, metric = by_head[":goal"], by_head[":domain"], by_head[":metric"]
     if len(goal) != 2 or not isinstance(goal[1], Block):
         raise origin.refusal("expected '(:goal (and ...))'", goal)
-    uses: _Uses = {}
-    known = {constant.name: constant for constant in domain.constants} if domain else {}
-    objects = _things(by_head.get(":objects"), domain.types if domain else None, known, origin, uses)
-    names = {**known, **{each.name: each for each in objects}}
+    if len(naming) != 2 or not naming.flat:
+        raise origin.refusal("expected '(:domain NAME)'", naming)
+    if domain and naming[1] != domain.name:
+        origin.remark(
+            f"the domain names differ: the problem is of '{shown(str(naming[1]))}', the domain file has "
+            f"'{shown(domain.name)}'; it is read as if they were the same",
+            naming[1],
+        )
     types = domain.types if domain else None
-    scope = Scope(domain.arguments if domain else None, names, _kinds(domain, names), uses, types)
-    init = _init(by_head[":init"], scope, origin)
-    asked: Condition = condition(goal[1], origin, scope)
-    if domain:
-        # Action costs are declared by the domain, or are of no consequence.
-        _compare(domain.requirements, {each: at for each, at in uses.items() if each != ":action-costs"}, origin)
-    equations = [fact for fact in by_head[":init"] if isinstance(fact, Block) and fact.head == "="]
-    values = tuple(f"(= {flat_text(fact[1])} {fact[2]})" for fact in equations)
-    low = _minimised(by_head.get(":metric"))
-    found = ProblemText(name, of, objects, init, (), origin.remarks, values=values, minimised=low)
-    return found, asked, goal, origin
-
-
-def _functions(section: Block) -> dict[str, int]:
-    """The numeric functions with their arities."""
-    declared = [each for each in section[1:] if isinstance(each, Block)]
-    return {each.head: sum(isinstance(word, Word) and word.startswith("?") for word in each) for each in declared}
-
-
-def _minimised(metric: Block | None) -> bool:
-    """Whether a problem asks for a plan of low cost."""
-    return metric is not None and len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
-
-
-def _world(domain: DomainText, objects: Sequence[Parameter], init: Sequence[Atom], fluents: frozenset[str]) -> World:
-    """What conditions that quantify over objects speak of."""
-    things = (*domain.constants, *objects)
-    above = {kinds: frozenset[str]().union(*map(domain.supertypes, kinds)) for _, kinds in things}
-    known = frozenset(each for each in init if each.predicate not in fluents)
-    return World(tuple((name, above[kinds]) for name, kinds in things), known, fluents)
+    names = {constant.name: constant for constant in domain.constants} if domain else {}
+    objects = _objects(by_head[":objects"], types, names, origin)
+    names |= {thing.name: thing for thing in objects}
+    scope = Scope(
+        domain.arguments if domain else None,
+        types,
+        names,
+        domain.types_of(names.values()) if domain and domain.types else {},
+    )
+    init, values = _init(by_head[":init"], scope, origin)
+    minimised = len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
+    wanted = condition(goal[1], origin, scope)
+    read = ProblemText(name, str(naming[1]), objects, init, (), origin.remarks, values=values, minimised=minimised)
+    return read, wanted, goal, origin
 
 
 def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) -> dict[str, Block]:
-    found: dict[str, Block] = {}
+    """Return all known sections by keyword, empty if absent."""
+    by_head = {head: Block() for head in known}
     for section in sections:
         if section.head not in known:
-            raise source.refusal(
-                f"section {shown(section.head)} is not supported; rewrite this without it", section, UnsupportedPddl
+            raise source.unsupported(
+                f"section {shown(section.head)} is not supported; rewrite this without it", section
             )
-        if section.head in found:
+        if by_head[section.head]:
             raise source.refusal(f"a second section {section.head} stands here; make one of the two", section)
-        found[section.head] = section
-    return found
+        by_head[section.head] = section
+    return by_head
 
 
-def _in_order(sections: Sequence[Block], order: Sequence[str | tuple[str, ...]], source: Source) -> None:
-    """Remarks on the first section that stands after one that it should stand before."""
-    rank = {
-        head: place for place, heads in enumerate(order) for head in ((heads,) if isinstance(heads, str) else heads)
-    }
-    last = sections[0] if sections else Block()
-    for section in sections:
-        if rank[section.head] < rank[last.head]:
-            source.remark(f"{section.head} stands after {last.head} and is read as if it stood before", section)
-            return
-        last = section
-
-
-def _requirements(section: Block | None, source: Source) -> dict[str, Word]:
-    """The requirements, each with the place that it is declared in."""
-    found: dict[str, Word] = {}
-    for requirement in words_of(section or Block(), 1, source):
-        if requirement not in _REQUIREMENTS:
-            raise source.refusal(
-                f"requirement {shown(requirement)} is not supported; supported are "
-                + ", ".join(sorted(SUPPORTED_REQUIREMENTS)),
-                requirement,
-                UnsupportedPddl,
-            )
-        found.setdefault(str(requirement), requirement)
-    return found
-
-
-def _compare(declared: Sequence[str] | Mapping[str, Word], uses: _Uses, source: Source) -> None:
-    """Remarks on requirements that are used and not declared, and on declared ones of which nothing is used."""
-    implied = {*declared}.union(*(_IMPLIED.get(each, set()) for each in declared))
-    for requirement, at in uses.items():
-        if requirement not in implied:
-            source.remark(f"{requirement} is used and not declared; it is read as if it were declared", at)
-    if isinstance(declared, Mapping):
-        for requirement, word in declared.items():
-            needed = {requirement, *_IMPLIED.get(requirement, ())} & _CONDITIONS & set(uses)
-            if requirement not in _STRIPS and not needed:
-                source.remark(f"{requirement} is declared and not needed; it is passed over", word)
-
-
-def _types(section: Block | None, source: Source, uses: _Uses) -> dict[str, tuple[str, ...]]:
-    """Each type with the types above it. A type that only stands above others counts as declared."""
-    if section is None or len(section) == 1:
-        return {}
-    uses.setdefault(":typing", section)
-    found: dict[str, tuple[str, ...]] = {}
-    above: dict[str, None] = {}
-    for word, kinds in typed_list(section, 1, source, "a type", uses):
-        assert isinstance(word, Word)
-        for kind in kinds:
-            if isinstance(kind, Word) and kind != OBJECT:
-                above[free_name(kind, source, "a type")] = None
+def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
+    """Return each type with its parents; a type that occurs only as a parent is declared, too."""
+    types: dict[str, tuple[str, ...]] = {}
+    parents: dict[str, tuple[str, ...]] = {}
+    for word, kinds in typed_list(section, 1, source, "a type"):
+        parents |= {
+            free_name(kind, source, "a type"): (OBJECT,) for kind in kinds if isinstance(kind, Word) and kind != OBJECT
+        }
         if word == OBJECT:
             if set(kinds) != {OBJECT}:
                 raise source.refusal("'object' is above all types; remove what is declared above it", word)
-            source.remark("'object' is declared as a type, which every domain has", word)
             continue
         name = free_name(word, source, "a type")
         if name in kinds:
-            source.remark("a type is declared as its own supertype, which is passed over", word)
-        if name in found:
+            source.remark("a type is declared as its own supertype, which is ignored", word)
+        if name in types:
             source.remark("a type is declared twice; it has the supertypes of both", word)
-        own = [str(kind) for kind in kinds if kind != name]
-        found[name] = tuple(dict.fromkeys([*found.get(name, ()), *own]))
-    for name in above:
-        if name not in found:
-            found[name] = (OBJECT,)
-    found = {name: (*(kind for kind in kinds if kind != OBJECT),) or (OBJECT,) for name, kinds in found.items()}
-    _without_cycles(found, section, source)
-    return found
-
-
-def _without_cycles(types: Mapping[str, tuple[str, ...]], section: Block, source: Source) -> None:
+        types[name] = tuple(dict.fromkeys([*types.get(name, ()), *(str(kind) for kind in kinds if kind != name)]))
+    types = {name: tuple(kind for kind in kinds if kind != OBJECT) or (OBJECT,) for name, kinds in types.items()}
+    types |= {name: kinds for name, kinds in parents.items() if name not in types}
     left = dict(types)
     while left:
         free = [name for name, kinds in left.items() if not any(kind in left for kind in kinds)]
         if not free:
-            raise source.refusal(f"the types {shown(', '.join(left))} stand above each other; mend the circle", section)
-        for name in free:
-            del left[name]
+            raise source.refusal(f"the types {shown(', '.join(left))} stand above each other; mend the cycle", section)
+        left = {name: kinds for name, kinds in left.items() if name not in free}
+    return types
 
 
-def _things(
-    section: Block | None,
-    types: Mapping[str, tuple[str, ...]] | None,
-    known: Mapping[str, Parameter],
-    source: Source,
-    uses: _Uses,
+def _objects(
+    section: Block, types: Mapping[str, tuple[str, ...]] | None, known: Mapping[str, Parameter], source: Source
 ) -> tuple[Parameter, ...]:
-    """Objects or constants, each name once."""
-    found: dict[str, Parameter] = {}
-    for each in typed_list(section, 1, source, "an object", uses) if section else ():
-        if each.name in found or each.name in known:
-            assert isinstance(each.name, Word)
-            raise source.refusal(f"object '{shown(each.name)}' has already been defined; remove one", each.name)
-        found[str(each.name)] = plain(each, types, source)
-    return tuple(found.values())
+    """Parse objects or constants with unique names."""
+    objects: dict[str, Parameter] = {}
+    for name, kinds in typed_list(section, 1, source, "an object"):
+        if name in objects or name in known:
+            raise source.refusal(f"object '{shown(name)}' has already been defined; remove one", name)
+        objects[str(name)] = parameter(name, kinds, types, source)
+    return tuple(objects.values())
 
 
 def _predicates(
-    section: Block | None, types: Mapping[str, tuple[str, ...]], source: Source, uses: _Uses
+    section: Block, types: Mapping[str, tuple[str, ...]], source: Source
 ) -> dict[str, tuple[Parameter, ...]]:
-    """The predicates with their arguments."""
-    found: dict[str, tuple[Parameter, ...]] = {}
-    for declaration in section[1:] if section else ():
+    """Parse the predicates with their arguments."""
+    predicates: dict[str, tuple[Parameter, ...]] = {}
+    for declaration in section[1:]:
         if not isinstance(declaration, Block) or not declaration.head:
             raise source.refusal("expected '(predicate ?x ...)' in :predicates", declaration)
-        if declaration.head == "=":
-            source.remark("'=' is declared as a predicate, which every domain has", declaration)
+        if declaration.head == "=":  # "=" is predefined
             continue
         name = free_name(declaration[0], source, "a predicate")
-        arguments = typed_list(declaration, 1, source, "a variable", uses)
-        if len({each.name for each in arguments}) < len(arguments):
+        arguments = tuple(
+            parameter(*typed, types, source) for typed in typed_list(declaration, 1, source, "a variable")
+        )
+        if len({argument.name for argument in arguments}) < len(arguments):
             source.remark("a variable stands twice in a predicate's declaration; each place is its own", declaration)
-        kept = tuple(plain(each, types, source) for each in arguments)
-        if name in found:
-            if [each.types for each in found[name]] != [each.types for each in kept]:
+        if name in predicates:
+            if [argument.types for argument in predicates[name]] != [argument.types for argument in arguments]:
                 raise source.refusal(
                     f"a second predicate has the name '{shown(name)}' and other arguments; rename one", declaration
                 )
             source.remark("a predicate is declared twice", declaration)
-        found[name] = kept
-    return found
+        predicates[name] = arguments
+    return predicates
 
 
 def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
     if len(section) < 2 or not isinstance(section[1], Word):
         raise source.refusal("expected '(:action NAME ...)'", section)
     name = name_of(section[1], source, "an action")
-    parts = _parts(section, source)
-    if ":effect" not in parts:
-        raise source.refusal(f"action '{shown(name)}' has no ':effect'", section)
-    parameters: dict[str, Parameter] = {}
-    for each in typed_list(parts.get(":parameters", Block()), 0, source, "a variable", scope.uses):
-        if each.name in parameters:  # Fast Downward takes them for one object, VAL for the last of two
-            assert isinstance(each.name, Word)
-            raise source.refusal(
-                f"action '{shown(name)}': the parameter {shown(each.name)} stands twice, which planners read "
-                "differently; rename one",
-                each.name,
-                UnsupportedPddl,
-            )
-        parameters[str(each.name)] = plain(each, scope.types, source)
-    inner = scope.of_action(parameters)
-    precondition = condition(parts.get(":precondition", Block()), source, inner)
-    does, cost = effects(parts[":effect"], source, inner)
-    return AdlAction(name, tuple(parameters.values()), precondition, does, cost)
-
-
-def _parts(section: Block, source: Source) -> dict[str, Block]:
-    """The parts of an action by their keywords."""
-    found: dict[str, Block] = {}
+    parts: dict[str, Block] = {}
     items = iter(section[2:])
     for key in items:
         value = next(items, None)
         if key not in (":parameters", ":precondition", ":effect") or not isinstance(value, Block):
             raise source.refusal(
-                f"expected ':parameters (...)', ':precondition (...)' or ':effect (...)' in action '"
-                f"{shown(str(section[1]))}', found '{shown(key if isinstance(key, Word) else '(')}'",
+                f"expected ':parameters (...)', ':precondition (...)' or ':effect (...)' in action '{shown(name)}', "
+                f"found '{shown(key if isinstance(key, Word) else '(')}'",
                 key,
             )
-        if key in found:
-            raise source.refusal(
-                f"a second {key} stands in action '{shown(str(section[1]))}'; make one of the two", key
+        if key in parts:
+            raise source.refusal(f"a second {key} stands in action '{shown(name)}'; make one of the two", key)
+        parts[str(key)] = value
+    if ":effect" not in parts:
+        raise source.refusal(f"action '{shown(name)}' has no ':effect'", section)
+    parameters: dict[str, Parameter] = {}
+    for variable, types in typed_list(parts.get(":parameters", Block()), 0, source, "a variable"):
+        if variable in parameters:  # Fast Downward merges them into one object, VAL uses the last of two
+            raise source.unsupported(
+                f"action '{shown(name)}': the parameter {shown(variable)} stands twice, which planners read "
+                "differently; rename one",
+                variable,
             )
-        found[str(key)] = value
-    return found
+        parameters[str(variable)] = parameter(variable, types, scope.declared, source)
+    inner = scope.of_action(parameters)
+    precondition = condition(parts.get(":precondition", Block()), source, inner)
+    return AdlAction(name, tuple(parameters.values()), precondition, *effects(parts[":effect"], source, inner))
 
 
-def _domain_name(section: Block, domain: DomainText | None, source: Source) -> str:
-    if len(section) != 2 or not isinstance(section[1], Word):
-        raise source.refusal("expected '(:domain NAME)'", section)
-    if domain is not None and section[1] != domain.name:
-        source.remark(
-            f"the domain names differ: the problem is of '{shown(section[1])}', the domain file has "
-            f"'{shown(domain.name)}'; it is read as if they were the same",
-            section[1],
-        )
-    return str(section[1])
-
-
-def _kinds(domain: DomainText | None, names: Mapping[str, Parameter]) -> dict[str, frozenset[str]]:
-    """Of each object all types, where the domain has some."""
-    if domain is None or not domain.types:
-        return {}
-    above = {kinds: frozenset[str]().union(*map(domain.supertypes, kinds)) for _, kinds in names.values()}
-    return {name: above[thing.types] for name, thing in names.items()}
-
-
-def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
-    """The atoms that are true at first; values of numeric functions, which action costs use, are checked."""
-    found: dict[Atom, None] = {}
-    false: list[tuple[Atom, Block]] = []
+def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...], tuple[str, ...]]:
+    """Return the initial atoms, and the values of numeric functions as text."""
+    atoms: dict[Atom, None] = {}
+    negated: list[tuple[Atom, Block]] = []
     values: dict[str, str] = {}
-    for fact in looking(section[1:]):
-        if not isinstance(fact, Block):
-            raise source.refusal(f"expected '(predicate object ...)' in :init, found '{shown(fact)}'", fact)
+    for item in with_limit_checks(section[1:]):
+        fact = source.block(item, "'(predicate object ...)' in :init")
         if fact.head == "not" and len(fact) == 2 and isinstance(fact[1], Block):
-            source.remark("':init' lists what is true; '(not ...)' in it is passed over", fact)
-            false.append((atom(fact[1], source, scope), fact))
+            source.remark("':init' lists what is true; '(not ...)' in it is ignored", fact)
+            negated.append((atom(fact[1], source, scope), fact))
         elif fact.head == "=":
             if len(fact) != 3 or not isinstance(fact[1], Block):
                 raise source.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
-            call, value = flat_text(fact[1]), flat_text(fact[2])
+            function, value = str(fact[1]), str(fact[2])
             number_of(value, source.name, fact.line)
-            if values.setdefault(call, value) != value:
-                raise source.refusal(f"{shown(call)} has a second value in :init; remove one", fact)
+            if values.setdefault(function, value) != value:
+                raise source.refusal(f"{shown(function)} has a second value in :init; remove one", fact)
         elif fact.head == "at" and isinstance(fact[-1], Block):
-            raise source.refusal("timed initial literals (at) are not supported; rewrite this", fact, UnsupportedPddl)
+            raise source.unsupported("timed initial literals (at) are not supported; rewrite this", fact)
         else:
-            found[atom(fact, source, scope)] = None
-    for each, fact in false:
-        if each in found:
+            atoms[atom(fact, source, scope)] = None
+    for absent, fact in negated:
+        if absent in atoms:
             raise source.refusal("an atom is true and false in :init; remove one of the two", fact)
-    return tuple(found)
+    return tuple(atoms), tuple(f"(= {function} {value})" for function, value in values.items())
+
+
+def _world(domain: DomainText, text: ProblemText, fluents: frozenset[str]) -> World:
+    """Return the objects and static atoms for the evaluation of quantified conditions."""
+    static = frozenset(atom for atom in text.init if atom.predicate not in fluents)
+    types = domain.types_of((*domain.constants, *text.objects))
+    return World(tuple(types.items()), static, fluents)
+
+
+def _with_goal(
+    text: ProblemText,
+    wanted: Condition,
+    place: Block,
+    source: Source,
+    domain: DomainText | None,
+    fluents: frozenset[str],
+    alternative: int | None = None,
+) -> ProblemText:
+    """Add the goal to a problem, or one conjunction of a disjunctive goal."""
+    literals = conjunction(wanted)
+    if literals is not None:
+        return replace(text, goal=literals)
+    if domain is None:
+        raise source.refusal("the goal is no conjunction of literals, and is read without its domain; give both", place)
+    try:
+        goals = alternatives(wanted, _world(domain, text, fluents))
+    except TooManyCases as error:
+        raise source.unsupported(f"the goal has {error}; that many are not supported; simplify it", place) from error
+    if not goals:
+        raise source.refusal("the goal cannot hold in any state; mend it", place)
+    if alternative is None and len(goals) > 1:
+        raise source.unsupported(
+            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
+            "learn from are not supported; rewrite this as one conjunction",
+            place,
+        )
+    return replace(text, goal=goals[alternative or 0], goals=len(goals))
+
+
+def _with_schemas(
+    domain: DomainText, actions: _Places, source: Source, world: Callable[[], World] | None = None
+) -> DomainText:
+    """Add a schema for each case of the actions; without a `world`, schemas are the same for all problems."""
+    cases: dict[str, tuple[Schema, ...]] = {}
+    compiled: dict[str, bool] = {}  # names of compiled actions, and whether they are specific to one problem
+    for name, (place, action) in actions.items():
+        schema = strips_schema(action)
+        if schema is None:
+            compiled[name] = bool(quantifier(action))
+        cases[name] = (schema,) if schema else _compiled(action, place, source, world)
+    schemas = numbered_names(cases)
+    if not schemas:
+        raise source.refusal("no action can ever be applicable or change anything; mend their conditions")
+    if compiled:
+        how = "for the objects of this problem alone" if any(compiled.values()) else "the same for all problems"
+        counts = ", ".join(f"{shown(name)} ({len(cases[name]):,})" for name in compiled)
+        source.remark(
+            f"conditions and effects of ADL are compiled to actions of STRIPS, {how}: {counts}; "
+            "plans are shown in the actions of the file",
+            actions[next(iter(compiled))][0],
+        )
+    types, schemas = _with_unions(domain.types, schemas)
+    arities = {name: len(action.parameters) for name, (_, action) in actions.items()}
+    specific = arities if any(compiled.values()) else {}
+    return replace(domain, types=types, schemas=schemas, remarks=source.remarks, problem_specific=specific)
+
+
+def _compiled(action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None) -> tuple[Schema, ...]:
+    """Compile an action that is not STRIPS, for the objects of one problem if necessary."""
+    quantified = quantifier(action)
+    if quantified and world is None:
+        raise source.unsupported(
+            f"action '{shown(action.name)}': {quantified} ranges over a problem's objects and is compiled for one "
+            "problem alone; domains to learn in with such quantifiers are not supported; rewrite this without it",
+            place,
+        )
+    try:
+        return cases_of(action, world() if quantified and world else None)
+    except TooManyCases as error:
+        raise source.unsupported(
+            f"action '{shown(action.name)}': compiled to STRIPS it has {error}; that many are not supported; give it "
+            "fewer conditional effects and disjunctions" + (", or the problem fewer objects" if quantified else ""),
+            place,
+        ) from error
+
+
+def _with_unions(
+    types: Mapping[str, tuple[str, ...]], schemas: Mapping[str, Schema]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, Schema]]:
+    """Add a supertype for each `(either ...)`, which pymimir treats as a conjunction."""
+    hierarchy = dict(types)
+    unions: dict[frozenset[str], str] = {}
+
+    def single(parameter: Parameter) -> Parameter:
+        kinds = frozenset(parameter.types)
+        if len(kinds) == 1 or OBJECT in kinds:
+            return Parameter(parameter.name, (OBJECT if OBJECT in kinds else parameter.types[0],))
+        if kinds not in unions:
+            name = "-or-".join(sorted(kinds))
+            while name in hierarchy:
+                name += "-"
+            unions[kinds] = name
+            for kind in kinds:
+                hierarchy[kind] = (*(parent for parent in hierarchy[kind] if parent != OBJECT), name)
+            hierarchy[name] = (OBJECT,)
+        return Parameter(parameter.name, (unions[kinds],))
+
+    return hierarchy, {
+        name: replace(schema, parameters=tuple(map(single, schema.parameters))) for name, schema in schemas.items()
+    }

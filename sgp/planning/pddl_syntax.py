@@ -1,6 +1,6 @@
-"""The syntax of PDDL: text as nested lists of words, each with its place, so that errors show where.
+"""PDDL text as nested lists of words with positions for error messages.
 
-PDDL ignores case and pymimir, which does the planning, does not: all text is lower-cased, with lines kept in place.
+All text is lower-cased, because PDDL ignores case and pymimir does not. Lines and columns are unchanged.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sgp.errors import PddlError
-from sgp.planning.clock import looking
+from sgp.errors import PddlError, UnsupportedPddl
+from sgp.planning.clock import with_limit_checks
 
-_WIDTH = 76  # of a line that an error shows
-_LONGEST_NAME = 40  # in a sentence
+_WIDTH = 76  # characters of a line in an error
+_LONGEST_NAME = 40  # characters in a sentence
 
 
 class Word(str):
-    """A word of PDDL, the line that it stands on and where in it, from 0."""
+    """A PDDL word with its line and its column, from 0."""
 
     __slots__ = ("column", "line")
     line: int
@@ -25,7 +25,7 @@ class Word(str):
 
 
 class Block(list["Word | Block"]):
-    """A parenthesised list of PDDL, the line that it opens on and where in it, from 0."""
+    """A parenthesised PDDL list with the line and the column, from 0, of its parenthesis."""
 
     __slots__ = ("column", "line")
     line: int
@@ -33,33 +33,59 @@ class Block(list["Word | Block"]):
 
     @property
     def head(self) -> str:
-        """The first word, or "" where the list is empty or begins with a list."""
+        """The first word; "" if the list is empty or begins with a list."""
         return self[0] if self and isinstance(self[0], Word) else ""
+
+    @property
+    def flat(self) -> bool:
+        """Whether the list contains no lists."""
+        return bool(self) and all(isinstance(item, Word) for item in self)
+
+    def __str__(self) -> str:
+        return f"({' '.join(map(str, self))})"
 
 
 @dataclass
 class Source:
-    """A text that is read, its name, and what was noticed: sentences on what other planners read otherwise."""
+    """A named text, which collects remarks on unusual PDDL."""
 
     name: str
     text: str
     _remarks: dict[str, list[int]] = field(default_factory=dict)
 
-    def refusal(
-        self, message: str, at: Word | Block | None = None, kind: type[PddlError] = PddlError, line: int = 1
-    ) -> PddlError:
-        """The error for what stands `at` a place, which is shown with a mark under it."""
+    def refusal(self, message: str, at: Word | Block | None = None, kind: type[PddlError] = PddlError) -> PddlError:
+        """Build an error that quotes the line of a position with a mark below it."""
         if at is None:
-            return kind(message, self.name, line)
-        return kind(message, self.name, at.line, marked(self.text.split("\n")[at.line - 1], at.column))
+            return kind(message, self.name, 1)
+        return kind(message, self.name, at.line, _marked(self.text.split("\n")[at.line - 1], at.column))
+
+    def unsupported(self, message: str, at: Word | Block | None) -> PddlError:
+        """Build the error for correct PDDL that the package does not handle."""
+        return self.refusal(message, at, UnsupportedPddl)
+
+    def word(self, item: Word | Block, what: str) -> Word:
+        """Return the item if it is a word. Raises PddlError."""
+        if isinstance(item, Block):
+            raise self.refusal(f"expected {what}, found a list '({shown(item.head)} ...'", item)
+        return item
+
+    def words(self, block: Block, start: int = 1) -> Iterator[Word]:
+        """Yield the items from an index on, all of them words. Raises PddlError."""
+        return (self.word(item, "a name") for item in block[start:])
+
+    def block(self, item: Word | Block, expected: str = "a list '(predicate ...)'") -> Block:
+        """Return the item if it is a list. Raises PddlError."""
+        if isinstance(item, Word):
+            raise self.refusal(f"expected {expected}, found '{shown(item)}'", item)
+        return item
 
     def remark(self, message: str, at: Word | Block) -> None:
-        """Keeps that something was read though the letter of PDDL forbids it; each kind once, with its first line."""
+        """Record unusual PDDL; a repeated message is reported once, with its first line."""
         self._remarks.setdefault(message, []).append(at.line)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was noticed, one sentence each, beginning with file and line."""
+        """The remarks, one sentence each, beginning with file and line."""
         return tuple(
             f"{self.name}, line {lines[0]}: {message}" + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
             for message, lines in self._remarks.items()
@@ -67,13 +93,17 @@ class Source:
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name of the user's in a sentence: cut, and what is not printable as its number."""
-    cut = name if len(name) <= longest else f"{name[: longest - 1]}…"
-    return printable(cut)
+    """Shorten and escape a name from a user's file for a message."""
+    return printable(name if len(name) <= longest else f"{name[: longest - 1]}…")
 
 
-def marked(line: str, column: int) -> str:
-    """A line of the user's, cut around a place, with a mark under it."""
+def printable(text: str) -> str:
+    """Escape unprintable characters."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _marked(line: str, column: int) -> str:
+    """Cut a line around a column, with a mark below the column."""
     begin = 0 if len(line) <= _WIDTH else max(0, min(column - _WIDTH // 3, len(line) - _WIDTH))
     before, after = ("…" if begin else ""), ("…" if begin + _WIDTH < len(line) else "")
     left = before + printable(line[begin:column].replace("\t", " "))
@@ -81,13 +111,8 @@ def marked(line: str, column: int) -> str:
     return f"    {left}{right}\n    {' ' * len(left)}^"
 
 
-def printable(text: str) -> str:
-    """A text of the user's with what is not printable as its number."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
-def placed(source: Source, name: str) -> Word | None:
-    """A name as the word that it first stands as."""
+def first_place(source: Source, name: str) -> Word | None:
+    """Return the first word of a text that equals a name."""
     waiting: list[Word | Block] = [_read(source)]
     while waiting:
         item = waiting.pop()
@@ -99,20 +124,17 @@ def placed(source: Source, name: str) -> Word | None:
 
 
 def normalise(text: str) -> str:
-    """The text in lower case without comments and byte order mark; every word keeps its line and place."""
+    """Lower-case a text without comments and byte order mark; words keep their lines and columns."""
     return re.sub(r"^\ufeff", " ", re.sub(r";[^\n]*", "", text)).lower()
 
 
 def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
-    """The name in `(define (kind name) ...)`, of a domain or a problem, and the sections `(:keyword ...)` after it.
-
-    Raises PddlError for parentheses that do not match, for text outside them, and for anything else in these places.
-    """
+    """Return name and sections `(:keyword ...)` of a `(define (kind name) ...)`. Raises PddlError."""
     top = _read(source)
     naming = top[1] if len(top) > 1 else None
-    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2 or not isinstance(naming[1], Word):
-        found = f"'({shown(naming.head)} ...)'" if isinstance(naming, Block) else "nothing"
-        raise source.refusal(f"expected '({kind} NAME)' after 'define', found {found}", top)
+    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2 or not naming.flat:
+        got = f"'({shown(naming.head)} ...)'" if isinstance(naming, Block) else "nothing"
+        raise source.refusal(f"expected '({kind} NAME)' after 'define', found {got}", top)
     sections = []
     for section in top[2:]:
         if not isinstance(section, Block) or not section.head.startswith(":"):
@@ -121,20 +143,12 @@ def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
     return str(naming[1]), sections
 
 
-def words_of(block: Block, start: int, source: Source) -> Iterator[Word]:
-    """The items of a list from a place on, which are all words. Raises PddlError for a list among them."""
-    for item in block[start:]:
-        if isinstance(item, Block):
-            raise source.refusal(f"expected a name, found a list '({shown(item.head)} ...'", item)
-        yield item
-
-
 def _read(source: Source) -> Block:
-    """The one `(define ...)` of a text. As for Fast Downward and VAL, '?' begins a word wherever it stands."""
+    """Parse the only `(define ...)` of a text. As in Fast Downward and VAL, '?' always begins a word."""
     stack: list[Block] = []
     top: Block | None = None
-    line, begin, end = 1, 0, -1  # of the line, and of the last word
-    for match in looking(re.finditer(r"\n|[()]|\??[^\s()?]+|\?", normalise(source.text))):
+    line, begin = 1, 0
+    for match in with_limit_checks(re.finditer(r"\n|[()]|\??[^\s()?]+|\?", normalise(source.text))):
         token = match.group()
         if token == "\n":
             line, begin = line + 1, match.end()
@@ -148,9 +162,6 @@ def _read(source: Source) -> Block:
         elif isinstance(item, Word):
             if not stack:
                 raise source.refusal(f"'{shown(token)}' stands outside of '(define ...)'; expected '('", item)
-            if match.start() == end:
-                source.remark("a variable begins without a space before it, and is read as if there were one", item)
-            end = match.end()
             stack[-1].append(item)
         else:
             if stack:

@@ -1,146 +1,267 @@
-"""Domains and problems written anew, so that every planner reads them alike.
-
-All supported requirements are declared, sections stand in their usual order, every action has a precondition, what
-was compiled stands as its cases, and what no planner needs (comments, names of domain and problem) is gone.
-"""
+"""PDDL output for pymimir, Fast Downward and VAL, which accept less PDDL than the built-in readers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sgp.planning.declarations import OBJECT, Atom, Condition, DomainText, Literal, Parameter, ProblemText, Schema
-from sgp.planning.pddl import Problem
+from sgp.planning.declarations import (
+    OBJECT,
+    TRUE,
+    Action,
+    AdlAction,
+    AsWritten,
+    Atom,
+    Condition,
+    ConditionalEffect,
+    DomainText,
+    Formula,
+    Literal,
+    Parameter,
+    ProblemText,
+    join,
+    negate,
+)
+
+_STRIPS = ":strips :typing :negative-preconditions :equality"
 
 
-def rewritten(problem: Problem) -> tuple[str, str]:
-    """Domain and problem written anew, with action costs. Raises PddlError for text that cannot be used."""
-    domain, text = _with_a_tree_of_types(*with_constants(*problem.read()))
-    costs = domain.costs
-    return write_domain(domain, costs), write_problem(domain, text, costs)
+def rewritten(domain: DomainText, problem: ProblemText) -> tuple[str, str]:
+    """Write STRIPS with action costs; types become predicates if they are not a tree (Fast Downward)."""
+    domain, problem = with_constants(domain, problem)
+    actions = {name: schema.action for name, schema in domain.schemas.items()}
+    written = AsWritten(domain, actions, problem, Formula("and", problem.goal))
+    if any(len(types) > 1 for types in (*domain.types.values(), *(types for _, types in written.objects))):
+        names = type_names(domain)
+        written = _without_types(written, {kind: names[kind] for kind in domain.types})
+    return write_domain(written.domain, written.actions.values(), domain.costs), write_problem(written, domain.costs)
 
 
-def with_constants(domain: DomainText, text: ProblemText) -> tuple[DomainText, ProblemText]:
-    """The same, with all objects among the domain's constants where its schemas speak of them."""
-    if not domain.alone:
-        return domain, text
-    return replace(domain, constants=domain.constants + text.objects), replace(text, objects=())
+def with_constants(domain: DomainText, problem: ProblemText) -> tuple[DomainText, ProblemText]:
+    """Move all objects to the domain's constants if the schemas use them."""
+    if not domain.problem_specific:
+        return domain, problem
+    return replace(domain, constants=domain.constants + problem.objects), replace(problem, objects=())
 
 
-def write_domain(domain: DomainText, costs: bool = False) -> str:
-    """The domain as text that every planner reads: all supported requirements, sections in their usual order."""
-    functions = "".join(
-        f" {_predicate(name, [Parameter('', (OBJECT,))] * arity, {OBJECT: OBJECT})} - number"
-        for name, arity in ({"total-cost": 0} | dict(domain.functions)).items()
-    )
+def write_domain(domain: DomainText, actions: Iterable[AdlAction], costs: bool = False, requires: str = _STRIPS) -> str:
+    """Write the domain as PDDL with `actions` in place of its schemas."""
     names = type_names(domain)
-    kinds = [Parameter(names[name], tuple(names[each] for each in above)) for name, above in domain.types.items()]
-    predicates = "".join(f" {_predicate(*each, names)}" for each in domain.arguments.items())
+    types = [Parameter(names[name], tuple(names[kind] for kind in above)) for name, above in domain.types.items()]
+    functions = {"total-cost": 0} | dict(domain.functions)
+    arguments = {name: [Parameter("", (OBJECT,))] * arity for name, arity in functions.items()}
     parts = [
-        f"(:requirements :strips :typing :negative-preconditions :equality{' :action-costs' if costs else ''})",
-        f"(:types{_typed(kinds, {})})" if kinds else "",
-        f"(:constants{_typed(domain.constants, names)})" if domain.constants else "",
-        f"(:predicates{predicates})" if predicates else "",
-        f"(:functions{functions})" if costs else "",
-        *(_action(schema, names, costs) for schema in domain.schemas.values()),
+        f"(:requirements {requires}{' :action-costs' if costs else ''})",
+        _section(":types", _typed(types, {})),
+        _section(":constants", _typed(domain.constants, names)),
+        _section(":predicates", [_predicate(*declaration, names) for declaration in domain.arguments.items()]),
+        _section(":functions", [f"{_predicate(*each, {OBJECT: OBJECT})} - number" for each in arguments.items()])
+        if costs
+        else "",
+        *(_action(action, names, costs) for action in actions),
     ]
     return "(define (domain d)\n" + "\n".join(filter(None, parts)) + ")\n"
 
 
-def write_problem(domain: DomainText, text: ProblemText, costs: bool = False) -> str:
-    """The problem as text that every planner reads."""
-    total = [] if any(each.startswith("(= (total-cost)") for each in text.values) else ["(= (total-cost) 0)"]
-    init = [*map(str, text.init), *(total + list(text.values) if costs else [])]
-    metric = "(:metric minimize (total-cost))" if costs and text.minimised else ""
-    objects = f"(:objects{_typed(text.objects, type_names(domain))})\n" if text.objects else ""
-    return (
-        f"(define (problem p)\n(:domain d)\n{objects}"
-        f"(:init {' '.join(init)})\n(:goal {_conjunction(text.goal)}){metric})\n"
-    )
+def write_problem(written: AsWritten, costs: bool = False) -> str:
+    """Write the problem that belongs to the output of `write_domain`."""
+    problem = written.problem
+    total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]
+    init = [*map(str, problem.init), *([*total, *problem.values] if costs else [])]
+    metric = "\n  (:metric minimize (total-cost))" if costs and problem.minimised else ""
+    objects = _typed(problem.objects, type_names(written.domain))
+    goal = written.goal.parts if isinstance(written.goal, Formula) and written.goal.kind == "and" else (written.goal,)
+    return _problem("p", "d", objects, init, map(condition_text, goal), metric)
 
 
-def _with_a_tree_of_types(domain: DomainText, text: ProblemText) -> tuple[DomainText, ProblemText]:
-    """The same with predicates for types where these are no tree, which Fast Downward does not read."""
-    things = domain.constants + text.objects
-    if all(len(kinds) == 1 for kinds in (*domain.types.values(), *(each.types for each in things))):
-        return domain, text
-    names = {kind: f"{name}-type" for kind, name in type_names(domain).items() if kind != OBJECT}
-    while set(names.values()) & set(domain.predicates):
-        names = {kind: f"{name}-type" for kind, name in names.items()}
-
-    def plain(found: Iterable[Parameter]) -> tuple[Parameter, ...]:
-        return tuple(Parameter(each.name, (OBJECT,)) for each in found)
-
-    def kept(schema: Schema) -> Schema:
-        kinds = [
-            Literal(Atom(names[each.types[0]], (each.name,)), True)
-            for each in schema.parameters
-            if each.types[0] in names
-        ]
-        return replace(schema, parameters=plain(schema.parameters), precondition=(*kinds, *schema.precondition))
-
-    facts = {
-        Atom(names[kind], (each.name,)): None
-        for each in things
-        for own in each.types
-        for kind in sorted(domain.supertypes(own) - {OBJECT})
-    }
-    arguments = {name: plain(found) for name, found in domain.arguments.items()}
-    arguments |= dict.fromkeys(names.values(), (Parameter("?x", (OBJECT,)),))
-    return (
-        replace(
-            domain,
-            types={},
-            constants=plain(domain.constants),
-            predicates={name: len(found) for name, found in arguments.items()},
-            arguments=arguments,
-            schemas={name: kept(schema) for name, schema in domain.schemas.items()},
-        ),
-        replace(text, objects=plain(text.objects), init=(*facts, *text.init)),
-    )
+def format_problem(problem: ProblemText) -> str:
+    """Write a problem as PDDL, without costs; `read_problem` reads it back unchanged."""
+    typed = any(types != (OBJECT,) for _, types in problem.objects)
+    objects = _typed(problem.objects, {} if typed else {OBJECT: OBJECT})
+    return _problem(problem.name, problem.domain, objects, map(str, problem.init), map(str, problem.goal))
 
 
-def _predicate(name: str, arguments: Sequence[Parameter], names: Mapping[str, str]) -> str:
-    return f"({name}{_typed([Parameter(f'?x{place}', types) for place, (_, types) in enumerate(arguments)], names)})"
-
-
-def _action(schema: Schema, names: Mapping[str, str], costs: bool) -> str:
-    cost = [f"(increase (total-cost) {schema.cost})"] if costs and schema.cost else []
-    return (
-        f"(:action {schema.name} :parameters ({_typed(schema.parameters, names).strip()})\n"
-        f"  :precondition {_conjunction(schema.precondition)}\n  :effect {_conjunction([*schema.effect, *cost])})"
-    )
+def _problem(
+    name: str, domain: str, objects: Iterable[str], init: Iterable[str], goal: Iterable[str], metric: str = ""
+) -> str:
+    parts = ((":objects", objects), (":init", init), (":goal (and", goal))
+    body = "".join(f"\n  ({head}" + "".join(f"\n    {line}" for line in lines) + ")" for head, lines in parts)
+    return f"(define (problem {name})\n  (:domain {domain}){body}){metric})\n"
 
 
 def condition_text(condition: Condition) -> str:
-    """A condition as PDDL, quantifiers without types."""
+    """Write a condition as PDDL, quantifiers without types."""
     if isinstance(condition, Literal):
         return str(condition)
-    variables = f" ({' '.join(each.name for each in condition.variables)})" if condition.variables else ""
+    variables = f" ({' '.join(name for name, _ in condition.variables)})" if condition.variables else ""
     return f"({condition.kind}{variables}{''.join(f' {condition_text(part)}' for part in condition.parts)})"
 
 
-def _conjunction(parts: Sequence[Literal | str]) -> str:
-    return f"(and{''.join(f' {part}' for part in parts)})"
+def _action(action: AdlAction, names: Mapping[str, str], costs: bool) -> str:
+    effects = [_effect(effect) for effect in action.effects]
+    effects += [f"(increase (total-cost) {action.cost})"] if costs and action.cost else []
+    return (
+        f"(:action {action.name} :parameters ({' '.join(_typed(action.parameters, names))})\n"
+        f"  :precondition {condition_text(action.precondition)}\n  :effect (and {' '.join(effects)}))"
+    )
 
 
-def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> str:
-    """A typed list, a space before each; without types where `names` has none but the root."""
-    found = []
+def _effect(effect: ConditionalEffect) -> str:
+    literals = " ".join(map(str, effect.literals))
+    if effect.condition == TRUE and not effect.variables:
+        return literals
+    text = (
+        f"(and {literals})"
+        if effect.condition == TRUE
+        else f"(when {condition_text(effect.condition)} (and {literals}))"
+    )
+    return f"(forall ({' '.join(name for name, _ in effect.variables)}) {text})" if effect.variables else text
+
+
+def _predicate(name: str, arguments: Sequence[Parameter], names: Mapping[str, str]) -> str:
+    numbered = [Parameter(f"?x{place}", types) for place, (_, types) in enumerate(arguments)]
+    return f"({' '.join([name, *_typed(numbered, names)])})"
+
+
+def _section(keyword: str, items: Sequence[str]) -> str:
+    return f"({keyword} {' '.join(items)})" if items else ""
+
+
+def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> list[str]:
+    """Return the entries of a typed list; untyped if `names`, the new type names, has only the root."""
+    if len(names) == 1:
+        return [name for name, _ in parameters]
+    entries = []
     for name, types in parameters:
-        kinds = [names.get(each, each) for each in types]
-        kind = kinds[0] if len(kinds) == 1 else f"(either {' '.join(kinds)})"
-        found.append(f" {name}" if len(names) == 1 else f" {name} - {kind}")
-    return "".join(found)
+        kinds = " ".join(names.get(kind, kind) for kind in types)
+        entries.append(f"{name} - {kinds}" if len(types) == 1 else f"{name} - (either {kinds})")
+    return entries
 
 
 def type_names(domain: DomainText) -> dict[str, str]:
-    """The types' names in pymimir's text: pymimir makes each a predicate, whose name no predicate may have."""
-    taken, found = {*domain.predicates, *domain.types}, {OBJECT: OBJECT}
+    """Rename types that share a name with a predicate, because pymimir makes each type a predicate."""
+    taken, names = {*domain.predicates, *domain.types}, {OBJECT: OBJECT}
     for name in domain.types:
         other = name
         while other in domain.predicates or (other != name and other in taken):
             other += "-type"
-        found[name] = other
+        names[name] = other
         taken.add(other)
-    return found
+    return names
+
+
+def _without_types(
+    written: AsWritten,
+    types: Mapping[str, str],
+    predicates: Mapping[str, str] | None = None,
+    terms: Mapping[str, str] | None = None,
+    actions: Mapping[str, str] | None = None,
+) -> AsWritten:
+    """Replace types by predicates (`types`) and optionally rename other symbols.
+
+    `terms` maps objects and variables.
+    """
+    domain, problem = written.domain, written.problem
+    predicates, terms, actions = predicates or {}, terms or {}, actions or {}
+
+    def untyped(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+        return tuple(Parameter(terms.get(name, name), (OBJECT,)) for name, _ in parameters)
+
+    def typing(parameters: Iterable[Parameter]) -> list[Condition]:
+        return [
+            join("or", [Literal(Atom(types[kind], (terms.get(name, name),)), True) for kind in kinds])
+            for name, kinds in parameters
+            if OBJECT not in kinds
+        ]
+
+    def literal(old: Literal) -> Literal:
+        predicate, objects = old.renamed(terms).atom
+        return Literal(Atom(predicates.get(predicate, predicate), objects), old.positive)
+
+    def condition(old: Condition) -> Condition:
+        if isinstance(old, Literal):
+            return literal(old)
+        parts, kinds = map(condition, old.parts), typing(old.variables)
+        if old.kind == "forall":
+            body = join("or", [*map(negate, kinds), *parts])
+        else:
+            body = join("or" if old.kind == "or" else "and", [*kinds, *parts])
+        return Formula(old.kind, (body,), untyped(old.variables)) if old.variables else body
+
+    def effect(old: ConditionalEffect) -> ConditionalEffect:
+        under = join("and", [*typing(old.variables), condition(old.condition)])
+        return ConditionalEffect(untyped(old.variables), under, tuple(map(literal, old.literals)))
+
+    def action(old: AdlAction) -> AdlAction:
+        precondition = join("and", [*typing(old.parameters), condition(old.precondition)])
+        name = actions.get(old.name, old.name)
+        return AdlAction(name, untyped(old.parameters), precondition, tuple(map(effect, old.effects)), old.cost)
+
+    arguments = {predicates.get(name, name): untyped(each) for name, each in domain.arguments.items()}
+    arguments |= dict.fromkeys(types.values(), (Parameter("?x", (OBJECT,)),))
+    facts = [
+        Atom(types[kind], (terms.get(name, name),))
+        for name, above in domain.types_of(written.objects).items()
+        for kind in sorted(above - {OBJECT})
+    ]
+    return AsWritten(
+        replace(domain, types={}, constants=untyped(domain.constants), predicates={}, arguments=arguments),
+        {name: action(old) for name, old in written.actions.items()},
+        replace(
+            problem,
+            objects=untyped(problem.objects),
+            init=(*facts, *(literal(Literal(atom, True)).atom for atom in problem.init)),
+        ),
+        condition(written.goal),
+    )
+
+
+class Numbered:
+    """A task for VAL with numbered names, and types as predicates.
+
+    VAL reserves words such as `after` and `name` everywhere. It rejects non-ASCII letters, a variable of a supertype in
+    place of a subtype, and an action without a precondition.
+    """
+
+    def __init__(self, written: AsWritten):
+        predicates = _numbers("predicate", written.domain.predicates)
+        types = _numbers("type", written.domain.types)
+        self._actions = _numbers("action", written.actions)
+        self._objects = _numbers("object", (name for name, _ in written.objects))
+        variables = _numbers("?v", dict.fromkeys(_variables(written)))
+        renamed = _without_types(written, types, predicates, self._objects | variables, self._actions)
+        self.domain_pddl = write_domain(renamed.domain, renamed.actions.values(), requires=":adl")
+        self.problem_pddl = write_problem(renamed)
+        self._old = {
+            new: old for names in (predicates, types, self._objects, self._actions) for old, new in names.items()
+        }
+
+    def plan(self, plan: Sequence[Action]) -> tuple[Action, ...]:
+        """Translate a plan to the new names."""
+        return tuple(
+            Action(self._actions[name], tuple(self._objects[value] for value in objects)) for name, objects in plan
+        )
+
+    def restored(self, report: str) -> str:
+        """Translate a report back to the names of the files."""
+        pattern = r"\b(?:predicate|type|object|action)\d+\b"
+        return re.sub(pattern, lambda match: self._old.get(match[0], match[0]), report)
+
+
+def _variables(written: AsWritten) -> Iterator[str]:
+    """Yield the variables of all actions and of the goal."""
+    waiting = [written.goal]
+    for action in written.actions.values():
+        yield from (name for name, _ in action.parameters)
+        waiting += [action.precondition, *(effect.condition for effect in action.effects)]
+        yield from (name for effect in action.effects for name, _ in effect.variables)
+    while waiting:
+        condition = waiting.pop()
+        if isinstance(condition, Formula):
+            yield from (name for name, _ in condition.variables)
+            waiting += condition.parts
+
+
+def _numbers(kind: str, names: Iterable[str]) -> dict[str, str]:
+    return {name: f"{kind}{number}" for number, name in enumerate(names)}

@@ -1,51 +1,49 @@
-"""The only test-time loop: expand, rank, mask what was visited, keep the cheapest, until the goal."""
+"""The only test-time loop: expand, rank, mask visited states, select the cheapest, until the goal."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
-from sgp.planning.candidates import names
+from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Step, Written
-from sgp.planning.task import Successor, Task
-from sgp.workers import at_work
+from sgp.planning.task import State, Successor, Task
+from sgp.workers import worker_count
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
 
 
 Keep = Literal["auto", "steps", "plan"]
-"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_KEPT."""
+"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_SAVED."""
 
-MOST_KEPT = 200_000  # candidates of a rollout: 40 MB of arrays, or 1 GB where each is a state
+MOST_SAVED = 200_000  # candidates of a rollout: 40 MB as arrays, 1 GB as states
 
 
 def horizon(size: int) -> int:
-    """Most actions of a plan for a problem of `size` objects (state-centric, appendix G.4)."""
+    """Return the maximum plan length for a problem of `size` objects (state-centric, appendix G.4)."""
     return max(HORIZON_BASE, HORIZON_PER_OBJECT * size)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """When to give up: on actions, decisions, seconds per problem, bytes of this process's memory.
+    """Limits on actions, decisions, seconds per problem, and bytes of this process's memory.
 
-    Where neither actions nor decisions nor seconds are given, a plan may have as many actions as `horizon` says. A
-    decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
-    the problem is part of its seconds, which pass on the wall, or with `processor` only while this process computes, so
-    that what else the machine does changes no outcome. Without a limit on memory a process takes its share of what the
-    machine has free (`sgp.memory`).
-
-    Raises ConfigurationError for one that is not positive, and for `processor` without seconds.
+    Without limits on actions, decisions and seconds, the limit on actions is `horizon`. A decision is one choice; a
+    jump takes several actions in one decision. Seconds and memory also interrupt a decision. Seconds include reading
+    the problem. They are wall-clock time, or CPU time of this process with `processor`, so that other load on the
+    machine changes no outcome. The default memory limit is the process's share of free memory (`sgp.memory`). Raises
+    ConfigurationError for a limit that is not positive, and for `processor` without seconds.
     """
 
     actions: int | None = None
@@ -65,15 +63,15 @@ class Limit:
 
     @property
     def ends(self) -> bool:
-        """Whether decisions or seconds end every rollout, however many actions it may have."""
+        """Whether decisions or seconds end every rollout, whatever its number of actions."""
         return self.decisions is not None or self.seconds is not None
 
     def now(self) -> float:
-        """The seconds of its clock, of which differences mean something."""
+        """Return the seconds of the limit's clock; only differences are meaningful."""
         return time.process_time() if self.processor else time.perf_counter()
 
     def horizon(self, size: int) -> float:
-        """Most actions of a plan for a problem of `size` objects; infinite where something else ends a rollout."""
+        """Return the maximum plan length for `size` objects; infinite if another limit ends a rollout."""
         if self.actions is not None:
             return self.actions
         return math.inf if self.ends else horizon(size)
@@ -89,33 +87,91 @@ ENDINGS: Mapping[type[BaseException], Outcome] = {
 Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
 
 
+@dataclass
+class Budget:
+    """The shared limit of all rollouts of one problem, and their consumption."""
+
+    task: Task
+    limit: Limit
+    whole: Limit  # includes the share of a fallback that runs no rollouts
+    seconds: float = 0.0
+    decisions: int = 0
+
+    def spend(self, rollout: Rollout) -> Rollout:
+        """Count a rollout."""
+        self.seconds += rollout.seconds
+        self.decisions += len(rollout.steps) + (rollout.outcome in (Outcome.STUCK, Outcome.REFUSED))
+        return rollout
+
+    def left(self) -> Limit | None:
+        """The remaining limit for another rollout; None if exhausted."""
+        seconds, decisions = self.limit.seconds, self.limit.decisions
+        spent = self.task.seconds + self.seconds  # each rollout counts the reading of the problem
+        if spent >= (seconds or math.inf) or self.decisions >= (decisions or math.inf):
+            return None
+        return replace(
+            self.limit, seconds=seconds and seconds - self.seconds, decisions=decisions and decisions - self.decisions
+        )
+
+    def solved(self, rollout: Rollout, how: str) -> Rollout:
+        """Return a rollout that solved the problem, with the seconds of all rollouts."""
+        return replace(rollout, seconds=self.seconds, reason=f"solved {how}")
+
+    def ended(self, first: Rollout) -> Rollout:
+        """Return the first of several failed rollouts, with the seconds of all."""
+        limit = self.limit
+        at_limit = first.outcome is Outcome.HORIZON and limit.decisions is not None and limit.actions is None
+        reason = f"the limit of {limit.decisions} decisions is reached" if at_limit else first.reason
+        return replace(first, seconds=self.seconds, reason=reason)
+
+
+class Fallback(Protocol):
+    """A strategy for problems that a rollout did not solve."""
+
+    @property
+    def first_share(self) -> float:
+        """The first rollout's share of a limit on seconds or decisions."""
+        ...
+
+    def limit(self, limit: Limit) -> Limit:
+        """Return the limit of all rollouts together, memory included."""
+        ...
+
+    def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
+        """Return a rollout that solves the problem, or the failed one with the seconds of all."""
+        ...
+
+
 def check_keep(keep: str) -> None:
-    """Raises ConfigurationError for an unknown word of what a rollout keeps."""
+    """Raise ConfigurationError for an unknown value of `keep`."""
     if keep not in get_args(Keep):
         raise ConfigurationError(f"keep is '{keep}'; {expected_one_of(get_args(Keep), keep)}")
 
 
 @dataclass(frozen=True)
 class Planner:
-    """A policy, its candidates and a beam, pruned by width and by margin.
+    """A policy, a successor function, and a beam pruned by width and margin.
 
-    At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
-    (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
-    or first among tied, stays. Costs within the policy's tolerance are tied and go to the first: nodes in the beam's
-    order, candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
-    search, unless its rules ask that only what it chose counts.
-    What its rollouts keep changes no choice. Raises ConfigurationError for a width, margin or batch out of range, and
-    for an unknown word of what to keep.
+    Each decision pools all candidates of the beam's nodes. States that were in the beam before are masked; the whole
+    beam shares one visited set, which includes the initial state. Of candidates with equal keys the cheapest remains,
+    the first of them on a tie. Costs within the policy's tolerance are tied and resolved by order: nodes in beam order,
+    candidates in PDDL order.
+
+    Search stops at the first generated goal state that the policy does not reject (early goal test), unless the
+    policy's rules count only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn
+    on unsolved problems within one limit; if none solves a problem, the first rollout is returned. Raises
+    ConfigurationError for a width, margin or batch out of range, and for an unknown `keep`.
     """
 
     policy: Policy
     successors: Successors = one_step
     width: int = 1
-    margin: float = math.inf  # nodes that cost so much more than the cheapest leave the beam
-    batch: int = 64  # problems that advance together, so that the model is called on many rows
-    revisits: bool = False  # visited states stay open: for measuring what masking them is worth
+    margin: float = math.inf  # nodes that cost more than the cheapest plus `margin` leave the beam
+    batch: int = 64  # problems that advance together, for larger model batches
+    revisits: bool = False  # visited states remain open, to measure the effect of masking
     keep: Keep = "auto"
-    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
+    prune_dead_ends: bool = False  # detected by delete relaxation
+    fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("width", "batch"):
@@ -125,30 +181,45 @@ class Planner:
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
-    def share(self, limit: Limit) -> float:
-        """Which part the first rollout of a problem may take of what its first decision leaves of a limit."""
-        return 1.0
-
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
-        """One rollout of one problem."""
+        """Return a rollout of one problem."""
         return self.solve_many([task], limit)[0]
 
     def solve_many(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> list[Rollout]:
-        """Rollouts in the order of the tasks, which advance in lockstep, `batch` at a time."""
+        """Return rollouts in the order of the tasks, which advance in lockstep, `batch` at a time."""
         rollouts = dict(self.solve_each(tasks, limit))
         return [rollouts[place] for place in sorted(rollouts)]
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
-        """Each task's place and rollout as it ends, so that neither has to be kept; tasks are taken when needed.
+        """Yield the index and rollout of each task as it ends; tasks are consumed when needed.
 
-        Which tasks share a batch changes no rollout.
+        The composition of batches changes no rollout. Fallbacks for unsolved tasks run one after the other.
         """
+        if not self.fallbacks:
+            yield from self.roll_out(tasks, limit)
+            return
+        whole = limit = replace(limit, memory=limit.memory or fair_share(worker_count()))  # one share for all rollouts
+        for fallback in self.fallbacks:
+            limit = fallback.limit(limit)
+        share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
+        for place, first in self.roll_out(tasks, limit, share):
+            rollout, budget = first, Budget(first.task, limit, whole)
+            budget.spend(first)
+            for fallback in self.fallbacks:
+                if not rollout.solved:
+                    rollout = fallback.retry(self, first, budget)
+            yield place, rollout
+
+    def roll_out(
+        self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: float = 1.0
+    ) -> Iterator[tuple[int, Rollout]]:
+        """Run as `solve_each`, without fallbacks. `share` applies to the limit that remains at the first decision."""
         waiting = enumerate(tasks)
         active: list[_Search] = []
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, limit, self.share(limit)))
+                    active.append(_Search(place, task, limit, share))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -170,12 +241,12 @@ class Planner:
         limit: Limit = NO_LIMIT,
         watch: Watch | None = None,
     ) -> Rollout:
-        """The rollout that goes on after given jumps, the actions of one candidate each, from the initial state.
+        """Resume from given jumps, each the actions of one candidate, from the initial state.
 
-        Each given jump is a step whose sole candidate is forced: it is taken whatever its cost, and the policy ranks it
-        alone, so that what it remembers along a path is what it would be. The states after the jumps are visited.
-        `watch` hears of the best node after every decision, and can ask for the steps that led to it. Raises PlanError
-        for a jump that is not applicable.
+        Each given jump is a step whose only candidate is forced at any cost. The policy ranks this candidate alone, so
+        that its memories along the path are correct. The states after the jumps are visited. `watch` receives the best
+        node after every decision, and a function that returns the steps to it. Raises PlanError for a jump that is not
+        applicable.
         """
         search = _Search(0, task, limit)
         search.begin(self.policy)
@@ -188,31 +259,31 @@ class Planner:
         return search.rollout()
 
     def _advance(self, searches: Sequence[_Search], clock: Clock) -> None:
-        """One decision of every search, the policy called once for all; of those that reach a limit it is the last.
+        """Make one decision of every search, with one call of the policy.
 
-        Where memory is short, the others make theirs once the ended search is gone.
+        Searches that reach a limit end. If memory is short, the other searches decide after the ended search is freed.
         """
         for search in searches:
             search.expand(self.successors, clock)
             if search.outcome is Outcome.MEMORY:
                 return
-        asked = [search for search in searches if search.outcome is None]
-        while asked:
-            rankings = self._rank(asked, clock)
+        ranked = [search for search in searches if search.outcome is None]
+        while ranked:
+            rankings = self._rank(ranked, clock)
             if rankings is not None:
-                for search in asked:
+                for search in ranked:
                     count = len(search.nodes)
                     search.choose(rankings[:count], self, clock)
                     rankings = rankings[count:]
                 return
-            if any(search.outcome is Outcome.MEMORY for search in asked):
+            if any(search.outcome is Outcome.MEMORY for search in ranked):
                 return
-            asked = [search for search in asked if search.outcome is None]
+            ranked = [search for search in ranked if search.outcome is None]
 
     def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
-        """The rankings of all searches' nodes; None where a limit ended one of the searches.
+        """Rank the nodes of all searches; None if a limit ended one of them.
 
-        Each pays for its candidates, so that the one is out of time first that has most of them for its seconds.
+        Time is charged by candidates: the first search out of time has the most candidates for its remaining seconds.
         """
         nodes = [node for search in searches for node in search.nodes]
         choices = [choice for search in searches for choice in search.choices]
@@ -234,38 +305,38 @@ class Planner:
 
 
 class _Search:
-    """One problem on its way.
+    """The state of one problem's search.
 
-    It may take a share of a limit on decisions, and of the seconds that are left once its first candidates are there:
-    until then the problem is read, and its actions are instantiated.
+    `share` applies to a limit on decisions, and to the seconds that remain after the first candidates: until then the
+    problem is read and its actions are instantiated.
     """
 
     def __init__(self, place: int, task: Task, limit: Limit, share: float = 1.0):
         self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
-        self.share, self.prepared = share, math.inf  # when the first candidates were there
+        self.share, self.prepared = share, math.inf  # time of the first candidates
         self.most = None if limit.decisions is None else max(1, int(share * limit.decisions))
         self.seconds = 0.0
         self.decisions = 0
-        self.met = 0  # candidates of all decisions
+        self.candidates = 0  # candidates of all decisions
         self.outcome: Outcome | None = None
         self.reason = ""
         self.written: Written = ()
         self.beam = [Trail(Node(task, task.init))]
-        self.visited = set(names(task, task.init))
-        self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
+        self.visited = set(state_keys(task, task.init))
+        self.paths: list[Trail] = []  # the beam's paths with candidates, parallel to `nodes` and `choices`
         self.nodes: list[Node] = []
-        self.choices: list[Sequence[Successor]] = []
+        self.choices: list[Candidates] = []
 
     @property
     def left(self) -> float:
-        """The seconds that it may still take; reading the problem took some."""
+        """The remaining seconds, reading the problem included."""
         if self.limit.seconds is None:
             return math.inf
         prepared = min(self.prepared, self.limit.seconds)
         return prepared + self.share * (self.limit.seconds - prepared) - self.task.seconds - self.seconds
 
     def end(self, error: BaseException) -> None:
-        """Ends it with the best path so far."""
+        """End the search with the best path so far."""
         self.outcome, self.reason = ENDINGS[type(error)], str(error)
         self.paths, self.nodes, self.choices = [], [], []
 
@@ -278,7 +349,7 @@ class _Search:
             self.outcome, self.reason = Outcome.REFUSED, refusal
 
     def follow(self, jumps: Sequence[Sequence[Action]], policy: Policy) -> None:
-        """Takes the jumps, one decision each, up to where the search ends."""
+        """Take the given jumps, one decision each, until the search ends."""
         for jump in jumps:
             if self.outcome is not None:
                 return
@@ -286,11 +357,11 @@ class _Search:
             state = path.node.state
             for action in jump:
                 state = self.task.apply(state, action)
-            choice = [Successor(tuple(jump), state)]
+            choice = Candidates.of(self.task, path.node.state, [Successor(tuple(jump), state)])
             pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.rules)
             pool.force(0)
             self.beam = [pool.child(0)]
-            self.visited.update(names(self.task, state))
+            self.visited.update(state_keys(self.task, state))
             if self.task.is_goal(state):
                 self.outcome = Outcome.SOLVED
             elif self.beam[0].node.length >= self.horizon:
@@ -298,11 +369,11 @@ class _Search:
             self._count()
 
     def expand(self, successors: Successors, clock: Clock) -> None:
-        """Finds the candidates, or ends the search where that reaches a limit."""
+        """Find the candidates, or end the search at a limit."""
         started = clock.now()
         try:
             with clock.within(self.left):
-                expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
+                expanded = [(path, self._candidates(successors, path.node.state)) for path in self.beam]
         except (LimitReached, MemoryError) as error:
             self.end(error)
         else:
@@ -313,8 +384,11 @@ class _Search:
         self.seconds += clock.now() - started
         self.prepared = min(self.prepared, self.task.seconds + self.seconds)
 
+    def _candidates(self, successors: Successors, state: State) -> Candidates:
+        return Candidates.of(self.task, state, successors(self.task, state))
+
     def choose(self, rankings: Sequence[Ranking], planner: Planner, clock: Clock) -> None:
-        """Ends the search or makes the next beam from the ranked candidates."""
+        """End the search, or select the next beam from the ranked candidates."""
         started = clock.now()
         if not self.nodes:
             self.outcome = Outcome.STUCK
@@ -326,14 +400,14 @@ class _Search:
                 if self.outcome is None:
                     self.end(error)
             self._count()
-            self.met += sum(map(len, self.choices))
-            if planner.keep == "plan" or (planner.keep == "auto" and self.met > MOST_KEPT):
+            self.candidates += sum(map(len, self.choices))
+            if planner.keep == "plan" or (planner.keep == "auto" and self.candidates > MOST_SAVED):
                 for path in self.beam:
                     path.forget_others()
         self.seconds += clock.now() - started
 
     def _count(self) -> None:
-        """Counts a decision, and ends a search that has made all that it may."""
+        """Count a decision, and end the search at the limit of decisions."""
         self.decisions += 1
         if self.outcome is None and self.decisions == self.most:
             self.outcome, self.reason = Outcome.HORIZON, f"the limit of {self.decisions} decisions is reached"
@@ -342,31 +416,32 @@ class _Search:
         rules = planner.policy.rules
         pool = Pool(self.paths, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
-        goal = None if rules.only_chosen else pool.find_goal(self.task)
-        hopeless = self.task.is_hopeless if planner.shuns_dead_ends else None
-        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin, hopeless)
+        goal = None if rules.only_chosen else pool.find_goal()
+        dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
+        chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
         if rules.only_chosen:
-            goal = pool.find_goal(self.task, kept)
+            goal = pool.find_goal(chosen)
         if goal is not None:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED
             return
-        if not kept:
-            told = [ranking for ranking in rankings if ranking.reason]
-            self.written = next((each.written for each in told or rankings if each.written), ())
-            if told:
-                self.outcome, self.reason = Outcome.REFUSED, "; ".join(dict.fromkeys(each.reason for each in told))
+        if not chosen:
+            refusing = [ranking for ranking in rankings if ranking.reason]
+            self.written = next((ranking.written for ranking in refusing or rankings if ranking.written), ())
+            if refusing:
+                reasons = dict.fromkeys(ranking.reason for ranking in refusing)
+                self.outcome, self.reason = Outcome.REFUSED, "; ".join(reasons)
             elif not unvisited:
                 self.outcome = Outcome.STUCK
             elif not within:
                 self.outcome = Outcome.HORIZON
-            elif pool.hopeless:
-                self.outcome, self.reason = Outcome.STUCK, "from every candidate the goal is out of reach for ever"
+            elif pool.dead_ends:
+                self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end under delete relaxation"
             else:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return
-        beam = [pool.child(place) for place in kept]
-        self.visited.update(pool.states[place] for place in kept)
+        beam = [pool.child(place) for place in chosen]
+        self.visited.update(pool.states[place] for place in chosen)
         self.beam = [path for path in beam if path.node.length < self.horizon]
         if not self.beam:
             self.beam, self.outcome = beam[:1], Outcome.HORIZON
@@ -377,11 +452,11 @@ class _Search:
 
 
 def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
-    """A problem alive, read within a limit. Raises LimitReached or MemoryError where that does not do (`ENDINGS`)."""
+    """Read a problem within a limit. Raises LimitReached or MemoryError (`ENDINGS`) at the limit."""
     with clock_of(limit) as clock, clock.within(limit.seconds or math.inf):
         return Task(problem)
 
 
 def clock_of(limit: Limit) -> Clock:
-    """A clock for work within a limit, started by `with`."""
-    return Clock(limit.memory or fair_share(at_work()), limit.now)
+    """Return a clock for work within a limit, a context manager."""
+    return Clock(limit.memory or fair_share(worker_count()), limit.now)

@@ -1,4 +1,4 @@
-"""What a learned model has to be in order to plan: a policy that costs candidates."""
+"""The interface of learned models to the planner: a policy that assigns costs to candidates."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import successors
+from sgp.planning.candidates import Candidates, successors
 from sgp.planning.rollout import TIE_RELATIVE, Written
 from sgp.planning.task import State, Successor, Task
 
 
 class Successors(Protocol):
-    """Candidates of a state: its successors, or a lookahead tree in which `Successor.parent` points upward."""
+    """A function from states to candidates: successors, or a lookahead tree linked by `Successor.parent`."""
 
-    def __call__(self, task: Task, state: State) -> Sequence[Successor]:
-        """The candidates; none where the state is a dead end."""
+    def __call__(self, task: Task, state: State) -> Candidates:
+        """Return the candidates; none for a dead end."""
         ...
 
 
-def one_step(task: Task, state: State) -> Sequence[Successor]:
-    """The states one action away, in the order of the PDDL's actions and objects."""
+def one_step(task: Task, state: State) -> Candidates:
+    """Return the states one action away, in the order of the PDDL's actions and objects."""
     return successors(task, state)
 
 
-def one_of_each(task: Task, state: State) -> Sequence[Successor]:
-    """The states one action away, one of those whose actions differ in interchangeable objects alone."""
+def one_of_each(task: Task, state: State) -> Candidates:
+    """Return the states one action away, one per class that differs only in interchangeable objects."""
     return successors(task, state, representatives=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A state on the way to the goal.
+    """A state on the path to the goal.
 
-    `memory` is whatever the policy gave for the candidate that became this node (an embedding, an LSTM's hidden
-    state, a token prefix), None at the start; `cost` is the path's; `arrived` is how the node was reached from
-    `before` (both None at the start); `length` counts the actions so far.
+    `memory` is the policy's value for the candidate that became this node (an embedding, an LSTM's hidden state, a
+    token prefix), None at the start. `cost` is the path cost. `arrived` is the successor that led from `before` to this
+    node, both None at the start. `length` is the number of actions so far.
     """
 
     task: Task
@@ -53,12 +53,12 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """What a policy thinks of the candidates of one node.
+    """A policy's costs for the candidates of one node.
 
-    `costs` [n]: lower is better, +inf rejects. `keys`, one per candidate where given: equal keys mean that the
-    model cannot tell the candidates apart. `memories`, one per candidate where given: what a node made of it will
-    carry. `note` is for people to look at (the predicted embedding, say); `reason` says why all are rejected, where
-    they are. `written` has the tokens of an action that was written, each with its probability.
+    `costs` [n]: lower is better, +inf rejects. `keys` [n], optional: candidates with equal keys are indistinguishable
+    to the model. `memories` [n], optional: the memory of the node that a candidate becomes. `note` is for display (such
+    as the predicted embedding). `reason` describes why all candidates are rejected. `written` has the tokens of a
+    generated action, each with its probability.
     """
 
     costs: NDArray[np.float64]
@@ -71,15 +71,15 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a planner reads a policy's costs.
+    """The interpretation of a policy's costs.
 
-    With `only_chosen` a goal state ends the search only where it is among the cheapest, as a decoding needs that is
-    faithful to a policy which generates actions; else the first goal state generated at finite cost does. Raises
+    With `only_chosen`, a goal state ends the search only if it is among the cheapest, as a faithful decoding of
+    action-generating policies needs. Otherwise the first generated goal state of finite cost ends it. Raises
     ConfigurationError for a tolerance out of range.
     """
 
     additive: bool  # whether costs add up along the path (distances) or replace the path's cost (heuristic values)
-    tie: float = TIE_RELATIVE  # costs that differ by this share of the lower one are tied
+    tie: float = TIE_RELATIVE  # relative tolerance: costs that differ by at most this share of the lower cost are tied
     only_chosen: bool = False
 
     def __post_init__(self) -> None:
@@ -91,17 +91,18 @@ ADD_UP, REPLACE = Rules(additive=True), Rules(additive=False)
 
 
 class Policy(Protocol):
-    """Costs candidates. It owns its embedding, be it of a state, of a pair of states or of a lookahead tree.
+    """A function that assigns costs to candidates.
 
-    A policy holds no state of its own between calls: what it must remember goes into the memories.
+    A policy owns its embedding, which may be of a state, a pair of states or a lookahead tree. It has no mutable state
+    between calls; memories carry information along a path.
     """
 
     @property
     def rules(self) -> Rules:
-        """How its costs are read."""
+        """The interpretation of the policy's costs."""
 
     def refuses(self, task: Task) -> str | None:
-        """Why the policy cannot represent this problem, or None where it can."""
+        """Return why the policy cannot represent this problem; None if it can."""
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node for its choices (never empty); nodes may belong to different tasks."""
+        """Return one ranking per node for its nonempty choices; nodes may belong to different tasks."""

@@ -1,6 +1,6 @@
-"""Recorded rollouts as their files hold them, read without a planning library.
+"""Recorded rollouts as stored in files, readable without a planning library.
 
-`recording` writes the files and replays them; the viewer shows what is written.
+`recording` writes the files and replays them; the viewer shows them.
 """
 
 from __future__ import annotations
@@ -24,30 +24,29 @@ from sgp.planning.rollout import Mark, marks_of
 from sgp.planning.subject import Subject, read_subject
 
 FORMAT = 1
-PACKED = ".gz"  # the ending of files that are compressed, to about a fifteenth
+PACKED = ".gz"  # suffix of compressed files, which take about a fifteenth of the space
 _STEP = re.compile(r'\{"record": ?"step"')
-_KEPT = 16  # rollouts of a library whose steps stay in memory
+_KEPT = 16  # rollouts of a file whose steps are cached
 
 
 class Standing(NamedTuple):
-    """How a candidate stands in its step: its marks, and how many goals are open in its state."""
+    """A candidate's marks, and the number of open goals in its state."""
 
     marks: Mark
     open_goals: int
 
     @property
     def contends(self) -> bool:
-        """Whether it was open to choice and tied with the cheapest; among several their order decided."""
+        """Whether the candidate was open to choice and tied with the cheapest; order breaks such ties."""
         return _contends(self.marks)
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One rollout of a file: its head, on line `line` (from 1), and one record for every step.
+    """One rollout of a file: its head, on line `line` (from 1), and one record per step.
 
-    Of a library they are read when they are asked for (`read_heads`).
-    What is derived from a damaged record raises KeyError, TypeError, ValueError, IndexError or AttributeError,
-    PddlError or PlanError for a text that cannot be read.
+    `read_heads` reads the steps on request. Values derived from a damaged record raise KeyError, TypeError, ValueError,
+    IndexError or AttributeError; unreadable PDDL or plan text raises PddlError or PlanError.
     """
 
     source: str
@@ -62,12 +61,12 @@ class Recorded:
 
     @property
     def chosen(self) -> str:
-        """A hash of the problem and of what was chosen, by which a map knows the rollout that it was made for."""
+        """A hash of the problem and of the chosen candidates, which links a map to its rollout."""
         chosen = [step["candidates"][step["chosen"]]["actions"] for step in self.steps]
         return sha256(json.dumps([self.head["sha256"], chosen]).encode()).hexdigest()[:16]
 
     def states(self) -> Iterator[frozenset[Atom]]:
-        """The states that the rollout passes through, with their static atoms: the initial one, and one a step."""
+        """Yield the states of the rollout with their static atoms: the initial state, then one per step."""
         state = frozenset(map(atom_of, self.head["initial"]))
         yield state
         for step in self.steps:
@@ -76,12 +75,12 @@ class Recorded:
 
     @property
     def problem(self) -> ProblemText:
-        """What the problem declares. Raises PddlError where a text cannot be read."""
+        """The problem's declarations. Raises PddlError."""
         return self._texts[1]
 
     @property
     def domain(self) -> DomainText:
-        """What the domain declares. Raises PddlError where a text cannot be read."""
+        """The domain's declarations. Raises PddlError."""
         return self._texts[0]
 
     @cached_property
@@ -91,10 +90,7 @@ class Recorded:
 
     @cached_property
     def open_goals(self) -> tuple[frozenset[int], ...]:
-        """The goal's literals that are open in every state [steps + 1], by their places in the problem's goal.
-
-        Raises PddlError and PlanError for texts that cannot be read.
-        """
+        """Indices of the open goal literals in every state [steps + 1]. Raises PddlError and PlanError."""
         initial = frozenset(map(atom_of, self.head["initial"]))
         goal = enumerate(self.problem.goal)
         found = [frozenset(place for place, each in goal if (each.atom in initial) != each.positive)]
@@ -104,10 +100,7 @@ class Recorded:
 
     @cached_property
     def standings(self) -> tuple[tuple[Standing, ...], ...]:
-        """How the candidates of every step stand, in the order of the record.
-
-        Raises PddlError and PlanError for texts that cannot be read.
-        """
+        """Marks and open goals of the candidates of every step, in recorded order. Raises PddlError and PlanError."""
         return tuple(
             tuple(
                 Standing(marks_of(tuple(each["marks"])), len(self._open_after(open_now, each)))
@@ -117,14 +110,11 @@ class Recorded:
         )
 
     def open_after(self, step: int, candidate: Mapping[str, Any]) -> int:
-        """How many goals are open in the state that a candidate of a step (from 1) leads to.
-
-        Raises PddlError and PlanError for texts that cannot be read.
-        """
+        """Count the open goals in the state of a candidate of a step (from 1). Raises PddlError and PlanError."""
         return len(self._open_after(self.open_goals[step - 1], candidate))
 
     def _open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
-        """The open literals of the goal in a candidate's state."""
+        """Return the open goal literals in a candidate's state."""
         found = set(open_now)
         for true, atoms in ((False, candidate["delete"]), (True, candidate["add"])):
             for atom in atoms:
@@ -134,7 +124,7 @@ class Recorded:
 
     @cached_property
     def _wanted(self) -> Mapping[Atom, Sequence[tuple[int, bool]]]:
-        """Where each atom stands in the goal, and with which sign."""
+        """Indices and signs of each atom in the goal."""
         found: dict[Atom, list[tuple[int, bool]]] = {}
         for place, literal in enumerate(self.problem.goal):
             found.setdefault(literal.atom, []).append((place, literal.positive))
@@ -142,19 +132,19 @@ class Recorded:
 
     @property
     def about(self) -> Subject:
-        """Which model made it."""
+        """The model that made the rollout."""
         return read_subject(self.head.get("about") or {})
 
 
 @lru_cache(maxsize=1 << 16)
 def atom_of(line: str) -> Atom:
-    """The atom that a text such as "(on a b)" stands for. Raises PlanError for other text."""
+    """Parse an atom such as "(on a b)". Raises PlanError."""
     (action,) = parse_plan(line, "atom")
     return Atom(action.name, action.objects)
 
 
 def contends(candidate: Mapping[str, Any]) -> bool:
-    """Whether a step's candidate was open to choice and tied with the cheapest; among several their order decided."""
+    """Whether a candidate was open to choice and tied with the cheapest; order breaks such ties."""
     return _contends(marks_of(tuple(candidate["marks"])))
 
 
@@ -163,12 +153,12 @@ def _contends(marks: Mark) -> bool:
 
 
 def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
-    """The state that a step's candidate leads to."""
+    """Return the state of a candidate."""
     return state.difference(map(atom_of, candidate["delete"])).union(map(atom_of, candidate["add"]))
 
 
 def read_recorded(path: Path | str) -> list[Recorded]:
-    """The rollouts of a file. Raises StoreError for a file that was cut or is no record of rollouts."""
+    """Read the rollouts of a file. Raises StoreError for a truncated file or one that is no record of rollouts."""
     return [
         Recorded(
             str(path), number, head, tuple(_parsed(path, place, line) for place, line in enumerate(steps, number + 1))
@@ -178,10 +168,10 @@ def read_recorded(path: Path | str) -> list[Recorded]:
 
 
 def read_heads(path: Path | str) -> list[Recorded]:
-    """The rollouts of a file, their steps read when they are asked for: a library has many.
+    """Read the heads of a file's rollouts; steps are read on request, because files may be large.
 
-    Raises StoreError for a file that was cut or is no record of rollouts; a step that was changed raises it when it is
-    read, as does a file that is gone then.
+    Raises StoreError for a truncated file or one that is no record of rollouts. Reading a step raises it if the step
+    was changed or the file is gone.
     """
     return [
         Recorded(str(path), number, head, _StepsOnDemand(str(path), place, len(steps)))
@@ -191,7 +181,7 @@ def read_heads(path: Path | str) -> list[Recorded]:
 
 @dataclass(frozen=True)
 class _StepsOnDemand(Sequence[Mapping[str, Any]]):
-    """The steps of the rollout at a place (from 0) of a file."""
+    """The steps of the rollout at an index (from 0) of a file, read on request."""
 
     source: str
     place: int
@@ -220,12 +210,12 @@ def _steps_of(source: str, place: int, length: int) -> tuple[Mapping[str, Any], 
 
 
 def map_file(path: Path | str) -> Path:
-    """Where the maps of the rollouts of a file stand; 'sgp map' makes them."""
+    """Return the path of the maps of a file's rollouts, made by 'sgp map'."""
     return Path(str(path).removesuffix(PACKED)).with_suffix(".map.json")
 
 
 def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str]]]:
-    """Of each rollout the line of its head (from 1), the head, and the lines of its steps, which are not parsed."""
+    """Yield the head's line number (from 1), the head, and the unparsed step lines of each rollout."""
     lines = _text(path).splitlines()
     place = 0
     while place < len(lines):
@@ -244,7 +234,7 @@ def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str
 
 
 def _is_step(path: Path, number: int, line: str) -> bool:
-    """Whether a line is the record of a step; one that begins and ends as those that we write is taken for one."""
+    """Whether a line is the record of a step; a line with the start and end of the writer's format is not parsed."""
     return bool(_STEP.match(line) and line.endswith("}")) or _parsed(path, number, line).get("record") == "step"
 
 

@@ -1,8 +1,7 @@
-"""Rollouts in JSONL: a line for the problem and how it ended, then a line for every step.
+"""Rollouts in JSONL: one line for the problem and the outcome, then one line per step.
 
-A file needs no planning library to be shown: it holds the PDDL, the initial atoms, and for each candidate its actions,
-the atoms it adds and deletes, cost, key and marks. Read back as `Rollout`s, the actions are replayed and the atoms
-checked.
+A file can be shown without a planning library: it has the PDDL, the initial atoms, and for each candidate its actions,
+added and deleted atoms, cost, key and marks. Reading `Rollout`s replays the actions and checks the atoms.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from sgp.planning.task import State, Successor, Task
 
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
-    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`Subject`).
+    """Write rollouts to one JSONL file atomically; `about` describes the model (`Subject`).
 
-    Raises StoreError where it cannot be written.
+    Raises StoreError if the file cannot be written.
     """
     write_records(path, (record for rollout in rollouts for record in records(rollout, about)))
 
 
 def write_records(path: Path | str, found: Iterable[Mapping[str, Any]]) -> None:
-    """Writes records of rollouts to one JSONL file, whole; one that is to end in `.gz` is compressed."""
+    """Write records of rollouts to one JSONL file atomically; a path that ends in `.gz` is compressed."""
     text = "".join(f"{json.dumps(record, allow_nan=False)}\n" for record in found)
     if Path(path).suffix == PACKED:
         with whole_file(path) as temporary:
-            temporary.write_bytes(gzip.compress(text.encode(), mtime=0))  # the same rollouts, the same file
+            temporary.write_bytes(gzip.compress(text.encode(), mtime=0))  # equal rollouts give equal files
     else:
         write_text(path, text)
 
@@ -50,12 +49,12 @@ def records(
     why: Sequence[Mapping[str, Any]] = (),
     left: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The records of one rollout, as the file holds them.
+    """Yield the records of one rollout in file format.
 
-    `expert` is an expert's plan for the same problem. `why` has for each step what explains its choice: the other
-    candidate (`against`), what is compared (`measure`), and a list of features with values and shares (`why`); the
-    same against further candidates (`others`). `left` has how many `actions` are left at each state [steps + 1], None
-    where that is not known, and whether they are `optimal`.
+    `expert` is an expert's plan for the same problem. `why` explains the choice of each step: the other candidate
+    (`against`), the compared quantity (`measure`), a list of features with values and shares (`why`), and the same
+    against further candidates (`others`). `left` has the number of `actions` left at each state [steps + 1], None if
+    unknown, and whether they are `optimal`.
     """
     task = rollout.task
     yield {
@@ -105,16 +104,16 @@ def _candidates(task: Task, step: Step) -> Iterator[dict[str, Any]]:
 
 
 def read_rollouts(path: Path | str) -> list[Rollout]:
-    """The rollouts of a file, replayed.
+    """Read and replay the rollouts of a file.
 
-    Raises StoreError for a file that was cut, is no record of rollouts, or whose atoms differ from those that its
-    actions lead to, PddlError and PlanError for texts that cannot be used.
+    Raises StoreError for a truncated file, one that is no record of rollouts, or atoms that differ from the replay;
+    PddlError and PlanError for unusable texts.
     """
     return [replayed(recorded) for recorded in read_recorded(path)]
 
 
 def replayed(recorded: Recorded) -> Rollout:
-    """A recorded rollout alive. Raises StoreError where its atoms differ from those that its actions lead to."""
+    """Replay a recorded rollout. Raises StoreError if its atoms differ from the replay."""
     head = recorded.head
     try:
         task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal")))
@@ -179,7 +178,7 @@ def _cost(value: Any) -> float:
 def _reach(
     task: Task, state: State, actions: tuple[Action, ...], reached: dict[tuple[Action, ...], State], place: str
 ) -> State:
-    """The state after `actions`; `reached` keeps the states on the way, which lookahead candidates share."""
+    """Return the state after `actions`; `reached` caches intermediate states, which lookahead candidates share."""
     for length in range(1, len(actions) + 1):
         if actions[:length] not in reached:
             before = reached.get(actions[: length - 1], state)

@@ -1,4 +1,4 @@
-"""What happened while a problem was being solved: every candidate, its cost, and how it ended."""
+"""Rollouts: the candidates of every decision, their costs, and the outcome."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.planning.pddl import Action, Atom
 
-if TYPE_CHECKING:  # scores name outcomes and recorded rollouts name marks; neither needs a planning library
+if TYPE_CHECKING:  # scores and recorded rollouts use outcomes and marks without a planning library
     import numpy as np
     from numpy.typing import NDArray
 
     from sgp.planning.task import State, Successor, Task
 
 
-TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
+TIE_RELATIVE = 1e-6  # torch's last bits depend on the batch size (2e-8)
 TIE_ABSOLUTE = 1e-9  # for costs around zero
 
 
 def tie_margin(cost: float, relative: float = TIE_RELATIVE) -> float:
-    """How far from a finite cost others may be and count as equal to it."""
+    """Return the distance within which other costs count as equal to a finite cost."""
     return max(relative * abs(cost), TIE_ABSOLUTE)
 
 
 class Outcome(enum.StrEnum):
-    """How an attempt to solve a problem ended. A crash is never an outcome."""
+    """Outcome of an attempt to solve a problem. A crash is never an outcome."""
 
     SOLVED = "solved"
     HORIZON = "horizon"  # the limit on actions or decisions was reached
@@ -39,25 +39,25 @@ class Outcome(enum.StrEnum):
 
 
 class Mark(enum.IntFlag):
-    """What the planner did with a candidate."""
+    """The planner's treatment of a candidate."""
 
     CHOSEN = 1  # on the reported path
-    BEAM = 2  # kept in the beam
+    BEAM = 2  # in the beam
     VISITED = 4  # masked: its state was in the beam before
-    COLLAPSED = 8  # a candidate with the same key or state stood before it
+    COLLAPSED = 8  # an earlier candidate has the same key or state
     GOAL = 16  # satisfies the goal
-    REJECTED = 32  # the policy gave it an infinite cost, or it was told to be a dead end
+    REJECTED = 32  # the policy gave it an infinite cost, or it is a detected dead end
     TIED = 64  # its cost is within the tolerance of the cheapest open candidate of its node
-    FORCED = 128  # given from outside, whatever the policy thinks of it
+    FORCED = 128  # given from outside, at any cost
 
     @property
     def open_to_choice(self) -> bool:
-        """Whether the planner could have taken a candidate with these marks."""
+        """Whether the planner could have chosen a candidate with these marks."""
         return not self & SHUT
 
     @property
     def words(self) -> list[str]:
-        """The marks one by one, as records name them."""
+        """The names of the marks in records."""
         return [mark.name.lower() for mark in self if mark.name]
 
 
@@ -67,7 +67,7 @@ SHUT = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED
 
 @lru_cache(maxsize=1 << 10)
 def marks_of(words: tuple[str, ...]) -> Mark:
-    """The marks that records name so. Raises KeyError for another word."""
+    """Parse the names of marks in records. Raises KeyError for an unknown name."""
     found = Mark(0)
     for word in words:
         found |= Mark[word.upper()]
@@ -75,22 +75,22 @@ def marks_of(words: tuple[str, ...]) -> Mark:
 
 
 def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: int) -> list[int]:
-    """Places of the candidates that were open to choice beside the chosen one, cheapest first.
+    """Return indices of the open candidates other than the chosen one, cheapest first.
 
-    Of equal costs the first comes first; what costs infinitely much is none.
+    Ties are in order. Candidates of infinite cost are omitted.
     """
     places = [place for place, each in enumerate(open_to_choice) if each and place != chosen]
     return sorted((place for place in places if math.isfinite(costs[place])), key=lambda place: costs[place])
 
 
-Written = Sequence[tuple[str, float]]  # tokens in words, each with its probability
+Written = Sequence[tuple[str, float]]  # tokens as text, each with its probability
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One decision: the state, its candidates with costs [n], keys and marks [n], and which one was chosen.
+    """One decision: the state, its candidates with costs [n], keys and marks [n], and the choice.
 
-    `written` has the tokens of an action that was written for it, each with its probability.
+    `written` has the tokens of an action generated for the decision, each with its probability.
     """
 
     state: State
@@ -108,24 +108,24 @@ class Step:
         return self.candidates[self.chosen]
 
     def alone(self) -> Step:
-        """The same with the chosen candidate alone, without keys and note."""
+        """Return a copy with only the chosen candidate, without keys and note."""
         only = slice(self.chosen, self.chosen + 1)
         alone, marks = [self.successor._replace(parent=None)], self.marks[only].copy()
         return Step(self.state, alone, self.costs[only].copy(), None, marks, 0, written=self.written)
 
     @property
     def open_to_choice(self) -> NDArray[np.bool_]:
-        """Which candidates the planner could have taken [n]."""
+        """Mask [n] of the candidates that the planner could have chosen."""
         found: NDArray[np.bool_] = (self.marks & SHUT) == 0
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """One attempt at one problem. The plan of an unsolved problem is the best path at its end.
+    """One attempt at one problem.
 
-    `seconds` is the time spent on this problem; of a batch's model calls it has the share of its candidates. `written`
-    has the tokens that were written last where no candidate was what they say.
+    The plan of an unsolved problem is the best path at the end. `seconds` is the time spent on this problem; time of
+    batched model calls is divided by candidates. `written` has the last generated tokens if no candidate matched them.
     """
 
     task: Task
@@ -137,7 +137,7 @@ class Rollout:
 
     @property
     def solved(self) -> bool:
-        """Whether the plan reaches the goal (VAL has the last word)."""
+        """Whether the plan reaches the goal (VAL is the final judge)."""
         return self.outcome is Outcome.SOLVED
 
     @property
@@ -151,11 +151,11 @@ class Rollout:
         return self.steps[-1].successor.state if self.steps else self.task.init
 
     def without_notes(self) -> Rollout:
-        """The same without the policy's notes (predicted embeddings): most of a file, and the viewer shows none."""
+        """Return a copy without the policy's notes, which fill most of a file and are not displayed."""
         return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process: states, which stay in theirs, by their atoms."""
+        """Pickle states as atoms, because native states belong to their process."""
         places: dict[State, int] = {}
 
         def place(state: State) -> int:
@@ -175,7 +175,7 @@ class Rollout:
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 
     def __eq__(self, other: object) -> bool:
-        """Equal problem, outcome and steps: atoms, candidates' actions, costs and marks. Seconds do not count."""
+        """Compare problem, outcome and steps: atoms, candidates' actions, costs and marks, not seconds."""
         if not isinstance(other, Rollout):
             return NotImplemented
         return (
@@ -187,7 +187,7 @@ class Rollout:
 
 
 def _restored(task: Task, atoms: Sequence[Sequence[Atom]], steps: Sequence[Step], *others: Any) -> Rollout:
-    """The rollout whose states are places in a list of their atoms."""
+    """Rebuild a rollout whose states are indices into `atoms`."""
     states = list(map(task.state_with, atoms))
     own = (
         replace(

@@ -1,22 +1,74 @@
-"""What was tried on what: the words that scores, attempts and recorded rollouts share. Needs no planning library."""
+"""Identification of a planner and its evaluation problems, shared by scores, attempts and recorded rollouts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-_DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
-_WITHOUT = "+without="  # between a variant and the training problem that was left out
-_LESSON = "+protocol="  # between a variant and the protocol that says what a run learned from
-_MOST = "+most="  # between a variant and how many transitions of a domain it learned from at most
-_SHOTS = "+shots="  # between a variant and how many transitions a schema of the domain measured it learned from, beside
-_FROM = "+from="  # between a variant and the one domain that it learned from, where it is measured in another
-_SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
+SPLITS = ("train", "validation", "interpolation", "extrapolation")  # of suites, in order
+_FIELD = re.compile(r"\+(drawn|without|protocol|most|shots|from|by)=")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant of a method, with restrictions of its training.
+
+    Written as `name+key=value...` in run folders, scores and file names. `name` includes settings that differ from the
+    variant's (`ed+training.epochs=25`).
+    """
+
+    name: str
+    left_out: str = ""  # name of a training problem
+    drawn: tuple[int, int] | None = None  # number of training problems, and of the draw
+    protocol: str = ""  # protocol of the split of transitions used in training
+    max_transitions: int | None = None  # per domain; None for all
+    shots: int = 0  # transitions of each schema of the measured domain
+    source: str = ""  # the single training domain, if another domain is measured
+    selected_by: str = ""  # validation that selected the run
+
+    @classmethod
+    def parse(cls, text: str) -> Variant:
+        """Parse the output of `str`."""
+        name, *parts = _FIELD.split(text)
+        values = dict(zip(parts[::2], parts[1::2], strict=True))
+        count, _, draw = values.get("drawn", "").partition(".")
+        protocol, dot, limit = values.get("protocol", "").rpartition(".")
+        if not limit.isdecimal():
+            protocol, limit = f"{protocol}{dot}{limit}", values.get("most", "")
+        return cls(
+            name,
+            values.get("without", ""),
+            (int(count), int(draw or 0)) if count else None,
+            protocol,
+            int(limit) if limit else None,
+            int(values.get("shots", "0")),
+            values.get("from", ""),
+            values.get("by", ""),
+        )
+
+    def __str__(self) -> str:
+        limit = "" if self.max_transitions is None else str(self.max_transitions)
+        values = {
+            "without": self.left_out,
+            "drawn": "" if self.drawn is None else f"{self.drawn[0]}.{self.drawn[1]}",
+            "protocol": ".".join(filter(None, (self.protocol, limit))) if self.protocol else "",
+            "most": "" if self.protocol else limit,
+            "shots": str(self.shots or ""),
+            "from": self.source,
+            "by": self.selected_by,
+        }
+        return self.name + "".join(f"+{key}={value}" for key, value in values.items() if value)
+
+    @property
+    def learned_from_all(self) -> bool:
+        """Whether a run was trained on all training problems of its suite."""
+        return not self.left_out and self.drawn is None
 
 
 class PlannerName(NamedTuple):
-    """What names a planner, whatever it is tried on; see `Subject` for the fields."""
+    """The identity of a planner, independent of problems; see `Subject` for the fields."""
 
     method: str
     variant: str
@@ -25,7 +77,7 @@ class PlannerName(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name in words. A method's own decoding goes without saying."""
+        """The planner's name for display, without the method's default decoding."""
         words = [
             self.method,
             self.variant if self.variant != self.method else "",
@@ -37,10 +89,10 @@ class PlannerName(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Which planner was tried on which problems; "" and None where it is not known or there is none.
+    """A planner and the problems on which it was evaluated; "" and None for unknown or absent fields.
 
-    `decoding` names how a training is decoded, "" for the method's own default, which may be given as "default".
-    `selected_by` is the validation that selected the planner among those of one training: loss, coverage or dynamic.
+    `decoding` is "" for the method's default, which may be given as "default". `selected_by` is the validation that
+    selected the planner within one training: loss, coverage or dynamic.
     """
 
     method: str = ""
@@ -53,100 +105,37 @@ class Subject:
     selected_by: str = ""
 
     def __post_init__(self) -> None:
-        if self.decoding == "default":  # one word for one thing, so that equal subjects are equal
+        if self.decoding == "default":  # one spelling, so that equal subjects compare equal
             object.__setattr__(self, "decoding", "")
 
     @property
     def planner(self) -> PlannerName:
-        """Which planner, all its seeds alike."""
+        """The planner without its seed."""
         return PlannerName(self.method, self.variant, self.decoding, self.selected_by)
 
     @property
     def model(self) -> str:
-        """The planner and its seed in words."""
+        """The planner and its seed for display."""
         seed = "" if self.seed is None else f"seed {self.seed}"
         return " ".join(filter(None, (self.planner.title, seed))) or "a model that the file does not name"
 
     def record(self) -> dict[str, Any]:
-        """The fields of a subject alone, whatever a measurement or a score adds to them."""
+        """Return only the subject's fields, without those that a measurement or score adds."""
         return {each.name: getattr(self, each.name) for each in fields(Subject)}
 
 
 def read_subject(record: Mapping[str, Any]) -> Subject:
-    """The subject in a record, which may lack fields or have the names of an older version."""
+    """Read the subject of a record, which may lack fields or use names of an older version."""
     texts = {each.name: str(record.get(each.name) or "") for each in fields(Subject) if each.name != "seed"}
     seed = record.get("seed")
-    variant, selected_by = parted_variant(texts["variant"])
-    names = {"method": method_key(texts["method"]), "variant": variant}
+    variant = Variant.parse(texts["variant"])
+    names = {"method": method_key(texts["method"]), "variant": str(replace(variant, selected_by=""))}
     return Subject(
-        **{**texts, **names, "selected_by": texts["selected_by"] or selected_by},
+        **{**texts, **names, "selected_by": texts["selected_by"] or variant.selected_by},
         seed=None if seed in (None, "") else int(seed),
     )
 
 
 def method_key(text: str) -> str:
-    """A method's key as it is written today: older files have underscores."""
+    """Return the current spelling of a method's key; older files use underscores."""
     return text.replace("_", "-")
-
-
-def selected_variant(variant: str, selected_by: str) -> str:
-    """The variant of the run that a validation selected, as its folder is named."""
-    return f"{variant}{_SELECTED}{selected_by}" if selected_by else variant
-
-
-def parted_variant(text: str) -> tuple[str, str]:
-    """A run's variant, and the validation that selected the run, "" where none did."""
-    variant, _, selected_by = text.partition(_SELECTED)
-    return variant, selected_by
-
-
-def left_out_variant(variant: str, problem: str) -> str:
-    """The variant of a run that did not learn from one of the training problems, as its folder is named."""
-    return f"{variant}{_WITHOUT}{problem}"
-
-
-def learned_from_all(variant: str) -> bool:
-    """Whether a run of this variant learned from all training problems, as one that is to plan would."""
-    return _WITHOUT not in variant and _DRAWN not in variant
-
-
-def drawn_variant(variant: str, count: int, draw: int) -> str:
-    """The variant of a run that learned from so many of the training problems, by a draw, as its folder is named."""
-    return f"{variant}{_DRAWN}{count}.{draw}"
-
-
-def lesson_variant(variant: str, protocol: str, most: int | None, shots: int = 0) -> str:
-    """The variant of a run that learned by a protocol, from so many transitions at most, as its folder is named."""
-    return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}{_of_shots(shots)}"
-
-
-def learned_by_protocol(variant: str) -> bool:
-    """Whether a run of this variant learned from transitions of instances, which its suite's splits hold, too."""
-    return _LESSON in variant
-
-
-def transferred_variant(variant: str, most: int | None, source: str, shots: int = 0) -> str:
-    """A variant as scores name it that learned from so many transitions at most, of another domain ("" of this one)."""
-    return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_of_shots(shots)}{_FROM + source if source else ''}"
-
-
-def without_source(variant: str) -> str:
-    """A variant as scores name it, from whichever one domain it learned."""
-    return variant.partition(_FROM)[0]
-
-
-def parted_most(variant: str) -> tuple[str, int | None]:
-    """A variant as scores name it without the most transitions that it learned from, and these, None for any number."""
-    before, found, after = variant.partition(_MOST)
-    most, more, rest = after.partition("+")
-    return f"{before}{more}{rest}", int(most) if found else None
-
-
-def _of_shots(shots: int) -> str:
-    return f"{_SHOTS}{shots}" if shots else ""
-
-
-def parted_draw(text: str) -> tuple[str, int | None]:
-    """A run's variant, and from how many of the training problems it learned, None where no draw was made."""
-    variant, _, drawn = text.partition(_DRAWN)
-    return variant, int(drawn.split(".")[0]) if drawn else None

@@ -1,6 +1,6 @@
-"""A Python program that ends, with every process it started, when the process that started it has ended.
+"""Run a Python program that ends, with all its child processes, when its parent process ends.
 
-Run as a script, by itself: `python supervised.py PARENT PROGRAM ARGUMENTS...`, in a session of its own.
+Usage as a script, in a session of its own: `python supervised.py PARENT PROGRAM ARGUMENTS...`.
 """
 
 import ctypes
@@ -18,13 +18,13 @@ def _end_all(*_: object) -> None:
 
 
 def main() -> None:
-    """Runs the program in this process. Of Linux: elsewhere it runs on its own."""
+    """Run the program in this process; it is supervised on Linux only."""
     parent, program = int(sys.argv[1]), Path(sys.argv[2])
     signal.signal(signal.SIGHUP, _end_all)
     control = getattr(ctypes.CDLL(None), "prctl", None)
     if control is not None:
         control(_SET_PARENT_DEATH_SIGNAL, signal.SIGHUP)
-    if os.getppid() != parent:  # it ended before it was watched
+    if os.getppid() != parent:  # the parent ended before the signal was set
         _end_all()
     sys.argv, sys.path[0] = sys.argv[2:], str(program.parent)
     runpy.run_path(str(program), run_name="__main__")

@@ -1,303 +1,249 @@
-"""Interchangeable objects of a grounded task: which they are in a state, and which actions stand for all others.
+"""Interchangeable objects: types, static atoms, goal and current state do not distinguish them.
 
-Two objects are interchangeable in a state if nothing tells them apart: types, static atoms, goal and true atoms stay
-what they are when the two change places. Actions that differ in such objects alone lead to states that differ in names
-alone, so one of them is enough: the one that takes the members of each class in their order, the first one first. What
-remains reaches a state for every one that could be reached, as far from the goal. `sgp.planning.joins` does the
-same without instantiating the actions.
+An object's signature is the sum of strongly mixed hashes, one for each true atom with the object, and is updated with
+the atoms. Sums of weakly mixed hashes can collide, and actions would be lost. Of the actions that differ only in
+interchangeable objects, the representative takes the objects of each class in order.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, mix
-from sgp.errors import ConfigurationError
-from sgp.planning.ground_model import GroundModel
-from sgp.planning.operators import Ints, Lists, Words, half_identity, has, is_in, words_of
-from sgp.planning.pddl import Action
-from sgp.planning.symmetry_marks import kinds_of, mark_of, mark_of_kind
-from sgp.planning.task import State, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.clock import with_limit_checks
+from sgp.planning.hash_table import EMPTY, Ints, Words, find_key, hash_step
+from sgp.planning.operators import half_identity, has, is_in, true_atoms
+from sgp.planning.pddl import Atom
+from sgp.planning.problem_index import ProblemIndex
 
-Ranks = tuple[Ints, Ints]
-"""Of each of m objects its class, and its place in the class [m] each."""
+_KIND, _FLUENT = np.uint64(1), np.uint64(2)  # hash seeds of kinds and of atoms
 
 
 class Symmetry(NamedTuple):
-    """The m objects of a task that static atoms, types and goal do not tell from all others, numbered in their order.
+    """Symmetry data of a task with n objects and a atoms.
 
-    `always` [m] is equal where these do not tell two apart. States are one where they differ in the names of `merged`
-    [m] objects alone, no two of which stand in one atom; others that are alike keep their names. Fluent a gives
-    `marks[place]` to the signature of object `objects[place]` for each place of `first[a] : first[a + 1]`. `arguments`
-    are the different ones of each action, in the order of its parameters.
+    Fluent a adds `marks[a, place]` to the signature of its argument at that position.
     """
 
-    always: Words
-    merged: NDArray[np.bool_]
-    first: Ints
-    objects: Ints
-    marks: Words
-    arguments: Lists
+    symmetric: NDArray[
+        np.bool_
+    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
+    always: Words  # [n], signatures without true fluents
+    merged: NDArray[
+        np.bool_
+    ]  # [n], whether states that differ only in names of these objects are merged; no atom has two of them
+    arguments: Ints  # [a, w]
+    marks: Words  # [a, w]
+
+    @classmethod
+    def of(cls, index: ProblemIndex, predicates: Ints, arguments: Ints) -> Symmetry:
+        """Build the symmetry of a problem; fluents have predicates [a], -1 for none, and arguments [a, w]."""
+        symmetric, kinds = symmetric_objects(index)
+        if not symmetric.any():
+            return NO_SYMMETRY
+        marks = _marks(symmetric, predicates, arguments)
+        return cls(symmetric, signatures_of(kinds), _merged(kinds, arguments), arguments, marks)
 
 
-_NONE = np.zeros(0, np.int32)
-_NO_WORDS = np.zeros(0, np.uint64)
-NO_SYMMETRY = Symmetry(_NO_WORDS, np.zeros(0, np.bool_), _NONE, _NONE, _NO_WORDS, Lists(_NONE, _NONE))
-"""No objects: every action stands for itself alone."""
-
-_KNOWN: weakref.WeakKeyDictionary[Task, tuple[list[str], Symmetry]] = weakref.WeakKeyDictionary()
-
-
-def symmetry_of(task: Task, model: GroundModel) -> tuple[list[str], Symmetry]:
-    """The names of the m objects of a task, and what the kernels know of them; a memo that dies with the task."""
-    if task not in _KNOWN:
-        alike = kinds_of(task.domain_text, task.text)
-        names, always = list(alike), list(alike.values())
-        _KNOWN[task] = names, _symmetry(task, model, names, always)
-    return _KNOWN[task]
+_NO_MARKS = np.zeros((0, 0), np.uint64)
+NO_SYMMETRY = Symmetry(
+    np.zeros(0, np.bool_), np.zeros(0, np.uint64), np.zeros(0, np.bool_), np.zeros((0, 0), np.int32), _NO_MARKS
+)
+"""No objects: every action is its own representative."""
 
 
-def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequence[int]) -> Symmetry:
-    if not names:
-        return NO_SYMMETRY
-    place_of = {name: place for place, name in enumerate(names)}
-    places = np.array([place_of.get(each.name, -1) for each in task.objects], np.int32)
-    first, objects, marks = _marks(model.predicates, model.fluent_arguments, places)
-    kinds = np.array(always, np.int32)
-    return Symmetry(
-        np.array([mark_of_kind(kind) for kind in always], np.uint64),
-        _merged(always, _together(first, objects, kinds)),
-        first,
-        objects,
-        marks,
-        _members(model.action_arguments, places),
-    )
+def symmetric_objects(index: ProblemIndex) -> tuple[NDArray[np.bool_], Ints]:
+    """Return a mask [n] of objects that only fluents distinguish from another object, and kinds, -1 for none."""
+    own = [parameter.name for parameter in index.problem.objects]  # constants are never interchangeable
+    fluent = index.domain.fluent_predicates
+    static = ((atom, "") for atom in index.problem.init if atom.predicate not in fluent)
+    always = _occurrences(own, [*static, *((atom, sign) for atom, sign in index.problem.goal)])
+    kinds: dict[object, list[str]] = {}
+    for parameter in index.problem.objects:
+        kinds.setdefault((parameter.types, always[parameter.name]), []).append(parameter.name)
+    numbers = np.full(len(index.names), -1, np.int32)
+    for kind, names in enumerate(kinds.values()):
+        if len(names) > 1:
+            numbers[[index.numbers[name] for name in names]] = kind
+    return numbers >= 0, numbers
+
+
+def _occurrences(
+    names: Iterable[str], atoms: Iterable[tuple[Atom, object]]
+) -> dict[str, frozenset[tuple[object, ...]]]:
+    """Return the marked atoms of each object, with a gap at its argument position."""
+    found: dict[str, set[tuple[object, ...]]] = {name: set() for name in names}
+    for atom, mark in with_limit_checks(atoms):
+        for name in dict.fromkeys(atom.objects):
+            if name in found:
+                found[name].add((mark, atom.predicate, *(None if other == name else other for other in atom.objects)))
+    return {name: frozenset(own) for name, own in found.items()}
 
 
 @compiled
-def _marks(predicates: Ints, arguments: Lists, places: Ints) -> tuple[Ints, Ints, Words]:
-    """What each fluent says of the objects with a place: where its part begins, the objects, and a mark for each."""
-    first, count = np.zeros(len(arguments.first), np.int32), 0
-    objects, marks = np.empty(len(arguments.values), np.int32), np.empty(len(arguments.values), np.uint64)
-    for fluent in range(len(first) - 1):
-        own = arguments.values[arguments.first[fluent] : arguments.first[fluent + 1]]
-        for position in range(len(own)):
-            if places[own[position]] >= 0 and not is_in(own[:position], own[position]):
-                objects[count], marks[count] = places[own[position]], mark_of(predicates[fluent], own, position)
-                count += 1
-        first[fluent + 1] = count
-    return first, objects[:count].copy(), marks[:count].copy()
+def signatures_of(kinds: Ints) -> Words:
+    """Return the signatures [n] of objects of these kinds, without true fluents."""
+    signatures = np.empty(len(kinds), np.uint64)
+    for number in range(len(kinds)):
+        signatures[number] = hash_step(_KIND, kinds[number])
+    return signatures
 
 
 @compiled
-def _together(first: Ints, objects: Ints, kinds: Ints) -> NDArray[np.bool_]:
-    """Of which kinds [k, k] two objects stand in one fluent."""
-    count = max(kinds) + 1
-    found = np.zeros((count, count), np.bool_)
-    for fluent in range(len(first) - 1):
-        for one in range(first[fluent], first[fluent + 1]):
-            for other in range(first[fluent], one):
-                found[kinds[objects[one]], kinds[objects[other]]] = True
-                found[kinds[objects[other]], kinds[objects[one]]] = True
-    return found
+def mark_of(predicate: int, row: Ints, place: int) -> np.uint64:
+    """Return an atom's contribution to the signature of one argument [w]; 0 for a repeated argument."""
+    if is_in(row[:place], row[place]):
+        return np.uint64(0)
+    mark = hash_step(_FLUENT, predicate)
+    for other in row:
+        mark = hash_step(mark, -1 if other == row[place] else other)
+    return mark
 
 
-def _merged(always: Sequence[int], together: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which objects [m] are merged: the largest kinds first, and no two that stand in one atom."""
+@compiled
+def _marks(symmetric: NDArray[np.bool_], predicates: Ints, arguments: Ints) -> Words:
+    marks = np.zeros(arguments.shape, np.uint64)
+    for atom in range(len(predicates)):
+        for place in range(arguments.shape[1]):
+            if arguments[atom, place] >= 0 and symmetric[arguments[atom, place]]:
+                marks[atom, place] = mark_of(predicates[atom], arguments[atom], place)
+    return marks
+
+
+def _merged(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
+    """Return a mask [n] of merged objects: largest kinds first, no two in one atom."""
+    together = _together(kinds, arguments)
     chosen: list[int] = []
-    for kind, _ in Counter(always).most_common():
+    for kind, _ in Counter(kinds[kinds >= 0].tolist()).most_common():
         if not together[kind, [*chosen, kind]].any():
             chosen.append(kind)
-    return np.isin(np.array(always), chosen)
+    return np.isin(kinds, chosen)
 
 
 @compiled
-def _members(arguments: Lists, places: Ints) -> Lists:
-    """The places of the different arguments that have one, list by list."""
-    first, values, count = np.zeros_like(arguments.first), np.empty_like(arguments.values), 0
-    for which in range(len(first) - 1):
-        own = arguments.values[arguments.first[which] : arguments.first[which + 1]]
-        for position in range(len(own)):
-            if places[own[position]] >= 0 and not is_in(own[:position], own[position]):
-                values[count] = places[own[position]]
-                count += 1
-        first[which + 1] = count
-    return Lists(first, values[:count].copy())
+def _together(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
+    """Return a mask [k, k] of kinds of which two different objects are in one atom."""
+    count = kinds.max() + 1
+    together = np.zeros((count, count), np.bool_)
+    for atom in range(len(arguments)):
+        for place in range(arguments.shape[1]):
+            one = arguments[atom, place]
+            for before in range(place):
+                other = arguments[atom, before]
+                if one >= 0 and other >= 0 and one != other and kinds[one] >= 0 and kinds[other] >= 0:
+                    together[kinds[one], kinds[other]] = together[kinds[other], kinds[one]] = True
+    return together
 
 
 @compiled
-def signatures_in(symmetry: Symmetry, state: Words) -> Words:
-    """What each of the m objects is told from others by in a state [m]."""
-    found = symmetry.always.copy()
-    if len(found) == 0:
-        return found
-    for word in range(len(state)):
-        bits = state[word]
-        atom = 64 * word
-        while bits != np.uint64(0):
-            if bits & np.uint64(1) != np.uint64(0):
-                for place in range(symmetry.first[atom], symmetry.first[atom + 1]):
-                    found[symmetry.objects[place]] += symmetry.marks[place]
-            bits >>= np.uint64(1)
-            atom += 1
-    return found
+def signatures_in(symmetry: Symmetry, fluents: Ints) -> Words:
+    """Return the signatures [n] in the state of these fluents."""
+    signatures = symmetry.always.copy()
+    if len(signatures) > 0:
+        for atom in fluents:
+            for place in range(symmetry.arguments.shape[1]):
+                if symmetry.arguments[atom, place] >= 0:
+                    signatures[symmetry.arguments[atom, place]] += symmetry.marks[atom, place]
+    return signatures
 
 
 @compiled
 def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: Ints) -> Words:
-    """The same for a state that differs in some fluents from the one with the signatures `before`."""
-    found = before.copy()
-    if len(found) == 0:
-        return found
+    """Return the signatures of a state that differs in `changed` from the one with signatures `before`."""
+    signatures = before.copy()
     for atom in changed:
         true = has(state, atom)
-        for place in range(symmetry.first[atom], symmetry.first[atom + 1]):
-            if true:
-                found[symmetry.objects[place]] += symmetry.marks[place]
-            else:
-                found[symmetry.objects[place]] -= symmetry.marks[place]
-    return found
+        for place in range(symmetry.arguments.shape[1]):
+            argument = symmetry.arguments[atom, place]
+            if argument >= 0 and true:
+                signatures[argument] += symmetry.marks[atom, place]
+            elif argument >= 0:
+                signatures[argument] -= symmetry.marks[atom, place]
+    return signatures
 
 
 @compiled
-def ranked(found: Words) -> Ranks:
-    """The classes of objects with equal signatures."""
-    kinds, ranks = np.empty(len(found), np.int32), np.empty(len(found), np.int32)
-    order = np.argsort(found, kind="mergesort")  # stable: equal ones stay in their order
-    kind, rank = -1, 0
-    for place in range(len(order)):
-        if place == 0 or found[order[place]] != found[order[place - 1]]:
-            kind, rank = kind + 1, 0
-        kinds[order[place]], ranks[order[place]] = kind, rank
-        rank += 1
-    return kinds, ranks
+def rank_objects(symmetric: NDArray[np.bool_], signatures: Words, ranks: Ints) -> None:
+    """Write the rank of each object [n] within its current class of interchangeable objects, from 0."""
+    size = 16
+    while size < 2 * len(ranks):
+        size *= 2
+    slots, members = np.full(size, EMPTY, np.int32), np.zeros(size, np.int32)  # a hash table of classes
+    for number in range(len(ranks)):
+        ranks[number] = 0
+        if symmetric[number]:
+            slot = find_key(slots, signatures, signatures[number])
+            if slots[slot] < 0:
+                slots[slot] = number
+            ranks[number] = members[slot]
+            members[slot] += 1
 
 
 @compiled
-def stands_for_all(symmetry: Symmetry, told_by: Words, action: int) -> bool:
-    """Whether an action takes the members of each class, equal in `told_by` [m], in their order, the first one first.
-
-    The members before an argument are counted anew each time: few actions are asked about, most of them not far.
-    """
-    arguments = symmetry.arguments
-    for here in range(arguments.first[action], arguments.first[action + 1]):
-        one, used = arguments.values[here], 0
-        for before in range(arguments.first[action], here):
-            used += told_by[arguments.values[before]] == told_by[one]
-        for other in range(one):
-            used -= told_by[other] == told_by[one]
-            if used < 0:
-                return False
-        if used > 0:
+def is_representative(ranks: Ints, signatures: Words, arguments: Ints) -> bool:
+    """Whether arguments, padded with -1, take the objects of each class in order, from the first."""
+    for place in range(len(arguments)):
+        number, used = arguments[place], -1
+        if number < 0:
+            break
+        if ranks[number] == 0:
+            continue
+        for before in range(place):
+            if signatures[arguments[before]] == signatures[number]:
+                used = max(used, ranks[arguments[before]])
+        if ranks[number] > used + 1:
             return False
     return True
 
 
 @compiled
-def representatives(symmetry: Symmetry, state: Words, actions: Ints) -> Ints:
-    """Those of a state's applicable actions that stand for all."""
+def representatives(symmetry: Symmetry, fluents: Ints, rows: Ints, actions: Ints) -> Ints:
+    """Select the representatives among a state's applicable actions, with rows [m, 1 + p]."""
     if len(symmetry.always) == 0:
         return actions
-    told_by = signatures_in(symmetry, state)
-    kept = np.empty_like(actions)
-    count = 0
+    signatures, ranks = signatures_in(symmetry, fluents), np.empty(len(symmetry.always), np.int32)
+    rank_objects(symmetry.symmetric, signatures, ranks)
+    chosen, count = np.empty_like(actions), 0
     for action in actions:
-        if stands_for_all(symmetry, told_by, action):
-            kept[count] = action
+        if is_representative(ranks, signatures, rows[action, 1:]):
+            chosen[count] = action
             count += 1
-    return kept[:count]
+    return chosen[:count]
 
 
 @compiled
-def identity(symmetry: Symmetry, state: Words) -> Words:
-    """The identity [2] of a state: equal where two differ in names of merged objects alone.
+def symmetric_identity(symmetry: Symmetry, state: Words) -> Words:
+    """Return the identity [2] of a state, equal for states that differ only in names of merged objects.
 
-    Others have the same one with a probability of 2^-64.
+    Other states collide with probability 2^-64.
     """
-    found = np.zeros(2, np.uint64)
-    for word in range(len(state)):
-        bits = state[word]
-        atom = 64 * word
-        while bits != np.uint64(0):
-            if bits & np.uint64(1) != np.uint64(0):
-                merged = 0
-                for place in range(symmetry.first[atom], symmetry.first[atom + 1]):
-                    merged += symmetry.merged[symmetry.objects[place]]
-                if merged == 0:
-                    found[0] ^= half_identity(atom, 0)
-                    found[1] ^= half_identity(atom, 1)
-            bits >>= np.uint64(1)
-            atom += 1
-    told_by = signatures_in(symmetry, state)
-    for place in range(len(told_by)):
-        if symmetry.merged[place]:
-            one = mix(told_by[place])
-            found[0] += one
-            found[1] += mix(one + np.uint64(1))
-    return found
+    identity, fluents = np.zeros(2, np.uint64), true_atoms(state)
+    for atom in fluents:
+        merged = False
+        for place in range(symmetry.arguments.shape[1]):
+            argument = symmetry.arguments[atom, place]
+            merged = merged or (argument >= 0 and symmetry.merged[argument])
+        if not merged:
+            identity[0] ^= half_identity(atom, 0)
+            identity[1] ^= half_identity(atom, 1)
+    signatures = signatures_in(symmetry, fluents)
+    for number in range(len(signatures)):
+        if symmetry.merged[number]:
+            value = mix(signatures[number])
+            identity[0] += value
+            identity[1] += mix(value + np.uint64(1))
+    return identity
 
 
 @compiled
-def identities(symmetry: Symmetry, states: Words) -> Words:
-    """The identities [n, 2] of states [n, w]."""
-    found = np.empty((len(states), 2), np.uint64)
-    for place in range(len(states)):
-        found[place] = identity(symmetry, states[place])
-    return found
-
-
-def represented(trajectory: Trajectory) -> Trajectory:
-    """The same plan up to names of interchangeable objects, each action one that stands for all.
-
-    Raises ConfigurationError where its task's actions are not all instantiated.
-    """
-    task = trajectory.task
-    if task.model is None:
-        raise ConfigurationError(
-            f"{task.name} has too many actions to rename its plan by interchangeable objects; leave it out, or train "
-            "without representatives"
-        )
-    names, symmetry = symmetry_of(task, task.model)
-    if not names:
-        return trajectory
-    place_of = {name: place for place, name in enumerate(names)}
-    called = {name: name for name in names}  # what the plan's objects are called by now
-    state, states, actions = task.init, [task.init], list[Action]()
-    for action in trajectory.actions:
-        now = [called.get(name, name) for name in action.objects]
-        swapped = _to_representative(
-            task, task.model, state, symmetry, [place_of[each] for each in dict.fromkeys(now) if each in place_of]
-        )
-        renamed = {names[old]: names[new] for old, new in enumerate(swapped)}
-        called = {name: renamed[each] for name, each in called.items()}
-        actions.append(Action(action.name, tuple([called.get(name, name) for name in action.objects])))
-        state = task.apply(state, actions[-1])
-        states.append(state)
-    return Trajectory(task, tuple(actions), tuple(states))
-
-
-def _to_representative(
-    task: Task, model: GroundModel, state: State, symmetry: Symmetry, used: Sequence[int]
-) -> list[int]:
-    """Which object takes the place of each [m], so that an action that uses these becomes one that stands for all."""
-    words = words_of(np.array(task.fluents(state), np.int32), model.atoms)
-    kinds, ranks = ranked(signatures_in(symmetry, words))
-    members: dict[tuple[int, int], int] = {
-        (kind, rank): place for place, (kind, rank) in enumerate(zip(kinds.tolist(), ranks.tolist(), strict=True))
-    }
-    taken: dict[int, int] = {}
-    becomes = list(range(len(kinds)))
-    for one in used:
-        kind = int(kinds[one])
-        taken[kind] = taken.get(kind, -1) + 1
-        wanted = members[kind, taken[kind]]
-        holder = becomes.index(wanted)
-        becomes[one], becomes[holder] = becomes[holder], becomes[one]
-    return becomes
+def symmetric_identities(symmetry: Symmetry, states: Words) -> Words:
+    """Return the identities [n, 2] of states [n, w]."""
+    identities = np.empty((len(states), 2), np.uint64)
+    for row in range(len(states)):
+        identities[row] = symmetric_identity(symmetry, states[row])
+    return identities

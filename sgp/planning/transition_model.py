@@ -1,4 +1,4 @@
-"""What predicts the state after an action, in an embedding. It is measured; with a goal's embedding, it can plan."""
+"""Models that predict the embedding of the state after an action, for measurement or planning."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from sgp.planning.task import State, Task
 
 
 class TransitionModel(Protocol):
-    """Embeds states, and predicts the embeddings of the states that actions lead to."""
+    """An embedding of states, with predictions of successor states' embeddings."""
 
     def refuses(self, task: Task) -> str | None:
-        """Why the model cannot represent this problem, or None where it can."""
+        """Return why the model cannot represent this problem; None if it can."""
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """The states' embeddings [n, D]."""
+        """Return the states' embeddings [n, D]."""
         ...
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """For each state and an action that is applicable there, the embedding [n, D] of the state after."""
+        """Return the predicted successor embeddings [n, D] of states and their applicable actions."""
         ...
 
 
 class GoalModel(TransitionModel, Protocol):
-    """A model of transitions that embeds goals among states, so that a policy can go by it."""
+    """A transition model that also embeds goals among states, so that a policy can use it."""
 
     def embed_goal(self, task: Task) -> NDArray[np.floating[Any]]:
-        """The goal's embedding [D]."""
+        """Return the goal's embedding [D]."""
         ...
 
 
 @runtime_checkable
 class SeenFromAction(Protocol):
-    """A model of transitions to which states look different from each action, as where its arguments are renamed.
+    """A transition model whose state embeddings depend on the action, for example by renamed arguments.
 
     Its predictions are compared with these embeddings, not with those of `embed`.
     """
 
     def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
-        """The states' embeddings [n, D] as they are compared with what is predicted of an action."""
+        """Return the states' embeddings [n, D] for comparison with predictions of `action`."""
         ...
 
 
 def unit(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Embeddings [n, D] made of length 1, as they are compared by their cosine; what is nothing stays so."""
+    """Scale embeddings [n, D] to length 1 for cosine similarity; zero vectors are unchanged."""
     exact = np.asarray(rows, np.float64)
     return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-30))

@@ -1,4 +1,4 @@
-"""What a model sees of a decision: the vectors of its embedding, and what sets two candidates apart in it."""
+"""A model's view of a decision: embedding vectors, and the features that distinguish two candidates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Vector = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The vectors of one step: of its state [D], the predicted one [D], and its candidates' [n, D].
+    """The vectors of one step: its state [D], the prediction [D], and its candidates [n, D].
 
-    State and prediction are None where transitions are embedded and no single point is predicted.
+    State and prediction are None if the model embeds transitions and predicts no single point.
     """
 
     state: Vector | None
@@ -29,10 +29,10 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Two candidates of a step, feature by feature: their values [D], and what each feature adds to the difference.
+    """Two candidates of a step by feature: their values [D], and each feature's share of the difference.
 
-    `shares` [D] add up to the first candidate's `measure` less the second's: below 0 speaks for the first. `words`
-    says in words what the features of some columns are.
+    `shares` [D] sum to the first candidate's `measure` minus the second's; negative shares favour the first. `words`
+    describes the features of some columns.
     """
 
     measure: str  # "cost", or "squared distance"
@@ -44,20 +44,20 @@ class Contrast:
 
 @runtime_checkable
 class Embedding(Protocol):
-    """A policy whose costs come from an embedding. Policies without one (a random choice) have none of this."""
+    """A policy whose costs come from an embedding. Policies without one (random choice) do not implement it."""
 
     @property
     def embeds(self) -> Literal["states", "transitions"]:
-        """What has a vector."""
+        """The embedded objects."""
 
     def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
-        """The vectors [n, D] of the steps' states, or of the transitions to all of their candidates."""
+        """Return the vectors [n, D] of the steps' states, or of the transitions to all of their candidates."""
         ...
 
     def views(self, task: Task, steps: Sequence[Step]) -> Iterator[View]:
-        """The vectors of the steps of one path from the initial state, in order."""
+        """Yield the vectors of the steps of one path from the initial state, in order."""
         ...
 
     def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
-        """What sets two candidates of a step apart; `view` is the step's."""
+        """Compare two candidates of a step by feature; `view` is the step's."""
         ...

@@ -1,4 +1,4 @@
-"""What atoms and actions say in English."""
+"""English sentences for atoms and actions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sgp.planning.pddl import Action, Atom, DomainText, Literal
 
 @dataclass(frozen=True)
 class Words:
-    """Templates of sentences: `atoms` by predicate, `actions` by action, of all vocabularies of a domain.
+    """Sentence templates: `atoms` by predicate, `actions` by action, of all vocabularies of a domain.
 
-    `{0}` stands for the first object, `{1}` for the second; in an atom's template, `{not}` for what negates it.
+    `{0}` is the first object, `{1}` the second. In an atom's template, `{not}` is the negation.
     """
 
     atoms: Mapping[str, str] = field(default_factory=dict)
     actions: Mapping[str, str] = field(default_factory=dict)
 
     def sentence(self, said: Atom | Literal | Action) -> str:
-        """What an atom, a literal or an action says; its PDDL where no template fits. Names are never read as one."""
+        """Describe an atom, literal or action in English; as PDDL if no template fits. Names are never templates."""
         atom, positive = said if isinstance(said, Literal) else (said, True)
         name, objects = atom
         template = (self.actions if isinstance(said, Action) else self.atoms).get(name)
@@ -28,11 +28,11 @@ class Words:
         return template.format(*objects, **{"not": "" if positive else "not "})
 
     def __or__(self, more: Words) -> Words:
-        """These templates and more of them."""
+        """Merge two sets of templates."""
         return Words({**self.atoms, **more.atoms}, {**self.actions, **more.actions})
 
     def lacking(self, text: DomainText) -> list[str]:
-        """The predicates and actions of a domain for which no template fits."""
+        """Return a domain's predicates and actions without a fitting template."""
         kinds = zip((self.atoms, self.actions), text.signature, strict=True)
         return [name for known, names in kinds for name, arity in names if not _fits(known.get(name), arity)]
 

@@ -1,1 +1,1 @@
-"""Policies: what puts costs on candidates. Below training, so that a training loop can roll out."""
+"""Policies assign costs to candidates; the package is below training, so that training loops can roll out policies."""

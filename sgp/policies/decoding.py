@@ -1,4 +1,4 @@
-"""How a policy is decoded: which candidates, how many nodes at once, whether visited states stay."""
+"""Decoding of a policy: candidate set, beam width, margin and revisits."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sgp.errors import ConfigurationError
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Policy, Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 
 DEFAULT = "default"  # the first decoding of every method
-PORTFOLIO = "portfolio"  # of methods that plan by the two best planners of a training
+PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
 TRAINED: Literal["trained"] = "trained"
-ENOUGH = 16  # of contrastive jumps
+ENOUGH = 16  # the default of contrastive jumps
 
 
 @dataclass(frozen=True)
 class BeamDecoding:
-    """A beam over candidates. Raises ConfigurationError for values that cannot be."""
+    """A beam search over candidates."""
 
-    beam: int = 1  # nodes kept at each decision, at most
-    margin: float = 0.0  # nodes that cost so much more than the cheapest are dropped; 0: none is
-    revisits: bool = False  # visited states stay candidates
-    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
-    candidates: Reach | Literal["trained"] = TRAINED  # those that the training saw, or others
+    beam: int = 1  # maximum number of nodes per decision
+    margin: float = 0.0  # nodes that cost more than the cheapest plus this are dropped; 0: no limit
+    revisits: bool = False  # visited states remain candidates
+    prune_dead_ends: bool = False  # exclude relaxed dead ends (h_max infinite)
+    candidates: CandidateSet | Literal["trained"] = TRAINED  # the training's candidate set, or another
     enough: int = (
-        ENOUGH  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
+        ENOUGH  # stop another candidate set's lookahead after a depth with so many novel states and progress; 0: never
     )
 
     def __post_init__(self) -> None:
@@ -36,12 +36,12 @@ class BeamDecoding:
         if not 0 <= self.margin < math.inf:
             raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
         if self.candidates != TRAINED:
-            check_reach(self.candidates, self.enough)
+            check_candidate_set(self.candidates, self.enough)
         elif self.enough != ENOUGH:
             raise ConfigurationError(f"enough {self.enough} conflicts with candidates {TRAINED}; name other candidates")
 
     def planner(self, policy: Policy, trained: Successors) -> Planner:
-        """The planner of a policy that was trained on such candidates."""
+        """Return the planner of a policy; `trained` generates the candidates that training used."""
         successors = trained if self.candidates == TRAINED else successors_for(self.candidates, self.enough)
         return Planner(
             policy,
@@ -49,5 +49,5 @@ class BeamDecoding:
             self.beam,
             self.margin or math.inf,
             revisits=self.revisits,
-            shuns_dead_ends=self.shuns_dead_ends,
+            prune_dead_ends=self.prune_dead_ends,
         )

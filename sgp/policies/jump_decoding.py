@@ -1,4 +1,4 @@
-"""How a policy over jumps is decoded: a beam that can lose patience, try again, and ask others or a search."""
+"""Decoding of a policy over jumps: a beam with stagnation handling, restarts, a portfolio and a fallback search."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from sgp.errors import ConfigurationError
-from sgp.planning.completing import Completing
-from sgp.planning.planner import Planner
+from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
-from sgp.planning.portfolio import Portfolio
+from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 from sgp.policies.decoding import BeamDecoding
 
 
 @dataclass(frozen=True)
 class JumpDecoding(BeamDecoding):
-    """A beam that can lose patience, try again, and ask a search."""
+    """A beam with stagnation handling, restarts, a portfolio and a LAMA fallback."""
 
-    patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
-    escape: int = 0  # decisions without progress and denied what costs least, then noise until there is some; 0: any
-    restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
-    seed: int = 0  # of noise
-    portfolio: bool = False  # what it does not solve, the second best of the training tries before restarts
-    search: bool = False  # what the policy does not solve in half of the seconds is left to LAMA
+    patience: int = 0  # decisions per object without progress before only new atoms count; 0: never
+    escape: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
+    restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
+    seed: int = 0  # of the noise
+    portfolio: bool = False  # unsolved problems go to the training's second-best planner before restarts
+    search: bool = False  # problems unsolved after half of the time limit go to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,13 +37,16 @@ class JumpDecoding(BeamDecoding):
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
 
     def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
-        """The planner of a policy that was trained on such candidates, with others beside it."""
+        """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
         once = super().planner(policy, trained)
+        fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+        if self.restarts:
+            fallbacks.append(Restarts(self.restarts, self.seed))
         if self.search:
-            return Completing.of(once, self.restarts, self.seed, others)
-        return Portfolio.of(once, self.restarts, self.seed, others) if self.restarts or others else once
+            fallbacks.append(LamaFallback())
+        return replace(once, fallbacks=tuple(fallbacks))
 
     @property
     def alone(self) -> Self:
-        """One rollout of one planner, decoded alike."""
+        """The decoding reduced to one rollout of one planner."""
         return replace(self, restarts=0, portfolio=False, search=False)

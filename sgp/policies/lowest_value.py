@@ -1,4 +1,4 @@
-"""The policy that goes to the state of lowest value."""
+"""Policy that takes the state of lowest value."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.candidates import parts
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
 
-_AT_ONCE = 4096  # states that are valued together, so that memory stays bounded
+_AT_ONCE = 4096  # states valued at once, so that memory stays bounded
 
 
 class StateValue(Protocol):
-    """Values states: how far each is from the goal, as learned or estimated."""
+    """Estimated distance of states to the goal, learned or heuristic."""
 
     def refuses(self, task: Task) -> str | None:
-        """Why the task's states have no value, or None where they have."""
+        """Return why the task's states have no value, or None."""
 
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.floating[Any]]:
-        """The values [n] of states of some tasks, all of the first task, then of the second."""
+        """Return the values [n] of the states of several tasks, concatenated in the order of the tasks."""
         ...
 
 
 @dataclass(frozen=True)
 class LowestValue:
-    """Costs a candidate by the value of its state, so that the best-looking state is gone to next.
+    """Policy that costs a candidate by the value of its state.
 
-    Source: dynamic-validation, section 4. A value says all about a state, so it replaces the path's cost.
+    Source: dynamic-validation, section 4. A value describes a state completely, so it replaces the path's cost.
     """
 
     value: StateValue
     rules: Rules = REPLACE
 
     def refuses(self, task: Task) -> str | None:
-        """What the value says."""
+        """Return why the task's states have no value, or None."""
         return self.value.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node; the states of all candidates are valued together, unless they are many."""
+        """Return one ranking per node; all candidates are valued in one batch, unless there are too many."""
         sizes = [len(choice) for choice in choices]
         if sum(sizes) <= _AT_ONCE:
             values = self._values(nodes, choices)
@@ -57,9 +57,9 @@ class LowestValue:
         return [Ranking(costs) for costs in np.split(values, np.cumsum(sizes)[:-1])]
 
     def _values(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> NDArray[np.float64]:
-        """The values of all candidates, of the first node, then of the second."""
+        """Return the values of all candidates, concatenated in the order of the nodes."""
         states = [
-            (node.task, [candidate.state for candidate in looking(choice)])
+            (node.task, [candidate.state for candidate in with_limit_checks(choice)])
             for node, choice in zip(nodes, choices, strict=True)
         ]
         return np.asarray(self.value(states), np.float64)

@@ -1,56 +1,91 @@
-"""The policy that takes the candidate nearest to a predicted embedding."""
+"""Policy that takes the candidate nearest to a predicted embedding."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.contract import Embeddings, StateEncoder
+from sgp.encoders import Embeddings, StateEncoder
 from sgp.planning.candidates import parts
-from sgp.planning.clock import look
+from sgp.planning.clock import check_limits
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
 
-Metric = Literal["euclidean", "cosine"]
+if TYPE_CHECKING:  # each method imports its own model
+    from sgp.models.boosted_trees import BoostedTrees
+    from sgp.models.linear import LinearModel
+    from sgp.models.recurrent import RecurrentModel
 
-_AT_ONCE = 64 << 20  # bytes of embeddings that are made together
-_KEPT = 256 << 20  # bytes of embeddings of one call that are kept for what is chosen; beyond, that is embedded again
+Metric = Literal["euclidean", "cosine"]
+Mode = Literal["state", "delta"]  # prediction target: the next embedding, or its difference from the current one
+
+_AT_ONCE = 64 << 20  # bytes of embeddings computed at once
+_KEPT = 256 << 20  # bytes of candidate embeddings stored per call; beyond this the chosen candidates are embedded again
 
 
 @runtime_checkable
 class Vocabulary(Protocol):
-    """An encoder whose features come from training, and who tells what it does not know."""
+    """An encoder whose features come from training and that reports unseen features."""
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
-        """The share [n] of each state's features that training never saw."""
+        """Return the share [n] of each state's features that never occurred in training."""
         ...
 
 
 class Predictor(Protocol):
-    """Predicts next embeddings [B, D] from states' and goals' embeddings [B, D] each.
+    """Predictor of next embeddings [B, D] from the embeddings [B, D] of states and goals.
 
-    `carried` has what the prediction for the node before left behind (None at the start); the second result is what
-    this one leaves.
+    `carried` is the predictor's memory of the previous node (None at the start); the second result is the new memory.
     """
 
     def __call__(
         self, states: Embeddings, goals: Embeddings, carried: Sequence[Any]
     ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
-        """Next embeddings [B, D], and what each prediction leaves behind."""
+        """Return next embeddings [B, D] and the new memories."""
         ...
 
 
-class _Memory(NamedTuple):
-    """What a node carries: its own embedding [D], the goal's [D], and what the predictor left behind.
+@dataclass(frozen=True)
+class RowPredictor:
+    """Prediction by boosted trees or a linear map, which depends only on state and goal."""
 
-    The embedding is None where candidates were too many to keep theirs.
+    model: BoostedTrees | LinearModel
+    mode: Mode
+
+    def __call__(
+        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
+    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
+        """Return next embeddings [B, D]."""
+        output = self.model.predict(np.hstack([states, goals]))
+        return (states + output if self.mode == "delta" else output).astype(np.float32), carried
+
+
+@dataclass(frozen=True)
+class RecurrentPredictor:
+    """Prediction by an LSTM, whose hidden state is carried along the path."""
+
+    model: RecurrentModel
+    mode: Mode
+
+    def __call__(
+        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
+    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
+        """Return next embeddings [B, D] and hidden states."""
+        output, hidden = self.model.step(np.hstack([states, goals]), list(carried))
+        return (states + output if self.mode == "delta" else output), hidden
+
+
+class _Memory(NamedTuple):
+    """Memory of a node: its embedding [D], the goal's embedding [D] and the predictor's memory.
+
+    The embedding is None where there were too many candidates to store theirs.
     """
 
     state: Embeddings | None
@@ -59,7 +94,7 @@ class _Memory(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """The same with the embedding made."""
+    """`_Memory` with the embedding computed."""
 
     state: Embeddings
     goal: Embeddings
@@ -67,7 +102,7 @@ class _Known(NamedTuple):
 
 
 class _Memories(Sequence[_Memory]):
-    """The memory of each candidate, made when it is asked for: most candidates never become nodes."""
+    """Memories of the candidates, created lazily, because most candidates never become nodes."""
 
     def __init__(self, count: int, candidates: Embeddings | None, goal: Embeddings, carried: Any):
         self._count, self._candidates, self._goal, self._carried = count, candidates, goal, carried
@@ -76,14 +111,14 @@ class _Memories(Sequence[_Memory]):
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        # A copy: a view would keep the embeddings of all candidates alive along the whole path.
+        # A copy: a view would hold the embeddings of all candidates in memory along the whole path.
         own = None if self._candidates is None else self._candidates[index].copy()
         return _Memory(own, self._goal, self._carried)
 
 
 @dataclass(frozen=True)
 class NearestEmbedding:
-    """Costs a successor by the distance of its embedding from the predicted one (state-centric, Algorithm 1).
+    """Policy that costs a successor by its embedding's distance from the predicted one (state-centric, Algorithm 1).
 
     Successors of equal embedding have equal keys.
     """
@@ -95,11 +130,11 @@ class NearestEmbedding:
     embeds: Literal["states"] = "states"
 
     def refuses(self, task: Task) -> str | None:
-        """What the encoder says."""
+        """Return why the encoder cannot encode the task, or None."""
         return self.encoder.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node: candidates are embedded task by task, one prediction is made for all nodes."""
+        """Return one ranking per node; candidates are embedded task by task, and one prediction serves all nodes."""
         memories = self._remembered(nodes)
         predicted, carried = self.predictor(
             np.stack([memory.state for memory in memories]),
@@ -127,7 +162,7 @@ class NearestEmbedding:
     def _costed(
         self, pieces: Iterable[Embeddings], prediction: NDArray[np.floating[Any]], keep: bool
     ) -> tuple[NDArray[np.float64], list[Hashable], Embeddings | None]:
-        """Costs and keys of one node's candidates, embedded part by part, and all their embeddings where kept."""
+        """Return costs and keys of one node's candidates, embedded in parts, and their embeddings if `keep`."""
         costs, keys, kept = list[NDArray[np.float64]](), list[Hashable](), list[Embeddings]()
         for rows in pieces:
             costs.append(distances(self.metric, rows, prediction))
@@ -141,21 +176,21 @@ class NearestEmbedding:
         )
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
-        """The share [n] of each state's features that training never saw; None for an encoder without a vocabulary."""
+        """Return the share [n] of each state's features unseen in training; None without a vocabulary."""
         return self.encoder.unseen(task, states) if isinstance(self.encoder, Vocabulary) else None
 
     def sample(self, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
-        """The vectors [D] of a task's initial state and goal and the first prediction, by which a run is verified."""
+        """Return the vectors [D] of initial state, goal and first prediction, used to verify a run."""
         state, goal = self.encoder.embed(task, [task.init]), self.encoder.embed_goal(task)[None]
         predicted, _ = self.predictor(state, goal, [None])
         return {"embedding": state[0], "goal": goal[0], "prediction": predicted[0]}
 
     def vectors(self, task: Task, steps: Sequence[Step]) -> Embeddings:
-        """The vectors [n, D] of the steps' states."""
+        """Return the embeddings [n, D] of the steps' states."""
         return self.encoder.embed(task, [step.state for step in steps])
 
     def views(self, task: Task, steps: Sequence[Step]) -> Iterator[View]:
-        """The vectors of a path's steps; what the predictor carries is carried along the path."""
+        """Yield the vectors of a path's steps; the predictor's memory is carried along the path."""
         memory: _Memory | None = None
         for step in steps:
             node = Node(task, step.state, memory)
@@ -165,7 +200,7 @@ class NearestEmbedding:
             memory = _Memory(candidates[step.chosen], here.goal, carried)
 
     def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
-        """Coordinate by coordinate: of the squared Euclidean distance, or of the cosine distance."""
+        """Compare two candidates per coordinate of the squared Euclidean or of the cosine distance."""
         assert view.predicted is not None
         one, two = view.candidates[[first, second]].astype(np.float64)
         shares = [_shares(self.metric, row, view.predicted.astype(np.float64)) for row in (one, two)]
@@ -178,7 +213,7 @@ class NearestEmbedding:
         )
 
     def _remembered(self, nodes: Sequence[Node]) -> list[_Known]:
-        """Each node's own embedding, its goal's, and what it carries."""
+        """Return each node's embedding, its goal's embedding and the predictor's memory."""
         found = []
         for node in nodes:
             memory: _Memory | None = node.memory
@@ -193,21 +228,21 @@ class NearestEmbedding:
     def _embed(
         self, task: Task, places: Sequence[int], nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]
     ) -> list[Embeddings]:
-        """The embeddings [n, D] of the candidates of some of the nodes, all of one task, embedded together."""
+        """Return the embeddings [n, D] of the candidates of nodes of one task, computed in one batch."""
         rows = self.encoder.embed_candidates(
             task, [nodes[place].state for place in places], [choices[place] for place in places]
         )
         return np.split(rows, np.cumsum([len(choices[place]) for place in places])[:-1])
 
     def _embed_parts(self, node: Node, choice: Sequence[Successor], size: int) -> Iterator[Embeddings]:
-        """The same of one node, rows of `size` bytes, so many at a time that memory stays bounded."""
+        """Yield the embeddings of one node's candidates in parts of bounded memory; a row has `size` bytes."""
         for part in parts(choice, max(_AT_ONCE // max(size, 1), 1)):
-            look()
+            check_limits()
             yield self.encoder.embed_candidates(node.task, [node.state], [part])
 
 
 def _by_task(nodes: Sequence[Node]) -> dict[Task, list[int]]:
-    """The places of each task's nodes."""
+    """Return the indices of each task's nodes."""
     places: dict[Task, list[int]] = {}
     for place, node in enumerate(nodes):
         places.setdefault(node.task, []).append(place)
@@ -217,7 +252,7 @@ def _by_task(nodes: Sequence[Node]) -> dict[Task, list[int]]:
 def distances(
     metric: Metric, candidates: NDArray[np.floating[Any]], prediction: NDArray[np.floating[Any]]
 ) -> NDArray[np.float64]:
-    """Distances [n] of candidates [n, D] from a prediction [D]; a zero vector is at cosine distance 1 from all."""
+    """Return distances [n] of candidates [n, D] from a prediction [D]; zero vectors have cosine distance 1."""
     rows, target = candidates.astype(np.float64), prediction.astype(np.float64)
     if metric == "euclidean":
         return np.asarray(np.linalg.norm(rows - target, axis=1))
@@ -226,7 +261,7 @@ def distances(
 
 
 def _shares(metric: Metric, row: NDArray[np.float64], prediction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each coordinate [D] adds to the squared distance, or takes from the cosine distance, of 1 without any."""
+    """Return each coordinate's share [D] of the squared distance, or of the cosine distance minus 1."""
     if metric == "euclidean":
         return np.asarray((row - prediction) ** 2)
     length = float(np.linalg.norm(row) * np.linalg.norm(prediction))
@@ -234,5 +269,5 @@ def _shares(metric: Metric, row: NDArray[np.float64], prediction: NDArray[np.flo
 
 
 def _digest(row: Embeddings) -> Hashable:
-    """A short name for an embedding; keeping the rows themselves as keys would fill the memory."""
+    """Return a short hash of an embedding; storing the rows themselves as keys would exhaust memory."""
     return hashlib.blake2b(row.tobytes(), digest_size=16).digest()

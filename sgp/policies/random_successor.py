@@ -1,4 +1,4 @@
-"""The policy that goes anywhere."""
+"""Policy that takes a random successor."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sgp.planning.task import Successor, Task
 
 @dataclass(frozen=True)
 class RandomSuccessor:
-    """Costs successors at random, the same for one seed, problem and state whatever else is solved beside it."""
+    """Random costs that depend only on seed, problem and path length, not on problems solved at the same time."""
 
     seed: int
     rules: Rules = REPLACE
 
     def refuses(self, task: Task) -> str | None:
-        """Never."""
+        """Return None: every task is accepted."""
         return None
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """Uniform random costs."""
+        """Return uniform random costs."""
         return [
             Ranking(np.random.default_rng(self._stream(node)).random(len(choice)))
             for node, choice in zip(nodes, choices, strict=True)

@@ -1,7 +1,7 @@
-"""Models as writers: they read states and write tokens behind them, many at once, and nothing is computed twice.
+"""Transformer decoding: read prompts and append tokens, in batches, with a key-value cache.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What is computed beside a row
-changes its last bits alone.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. Other rows of a batch change
+only the last bits of a row.
 """
 
 from __future__ import annotations
@@ -18,17 +18,24 @@ from torch import Tensor
 
 from sgp.encoders.tokens import BEGIN, Naming, Tokens
 from sgp.models.device import Device
-from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, TransformerShape, padded
-from sgp.planning.clock import look
+from sgp.models.transformer import (
+    KeyValues,
+    PastKeyValues,
+    PlanTransformer,
+    SequenceTransformer,
+    TransformerShape,
+    padded,
+)
+from sgp.planning.clock import check_limits
 from sgp.planning.task import State, Task
 
-MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
-_BYTES = 1 << 28  # of keys, values and scores that are computed together
+MOST_TOKENS = 500  # maximum number of tokens written for a problem (symt, section 5)
+_BYTES = 1 << 28  # of keys, values and scores computed at once
 _COPIES = 6  # of scores that exist at once
 
 
-class Told(NamedTuple):
-    """What a writer reads: a state of a task whose objects have names."""
+class DecoderInput(NamedTuple):
+    """A state of a task with names for the objects."""
 
     task: Task
     state: State
@@ -36,127 +43,124 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
-    """What is written up to some token: the logits [tokens] of the next one, and how many stand behind the begin.
+class Prefix:
+    """Tokens written so far: logits [tokens] of the next token, number of tokens, and the decoder's state."""
 
-    `memory` is the writer's own.
-    """
-
-    following: NDArray[np.float64]
+    logits: NDArray[np.float64]
     length: int
-    memory: Any = None
+    state: Any = None
 
 
 class Writer(Protocol):
-    """A model that reads states and writes tokens behind them."""
+    """A model that reads states and writes tokens after them."""
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Why it cannot read a state and write behind it, or None where it can."""
+        """Return why the model cannot read a state and write after it, or None."""
 
-    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
-        """Reads states; nothing is written."""
+    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Read states and return their prefixes without written tokens."""
         ...
 
-    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
-        """Writes tokens, at least one, behind others."""
+    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
+        """Append a row of at least one token to each prefix."""
         ...
 
-    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """The logarithms [n] of the probabilities of rows of tokens that would be written behind others."""
+    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the log probabilities [n] of rows of tokens after prefixes."""
         ...
 
 
-class _Book:
-    """Keys and values [layers, 2, heads, capacity, d_k] of tokens, written one behind the other."""
+class KVCache:
+    """A buffer [layers, 2, heads, capacity, d_k] of keys and values; the first `used` tokens are filled."""
 
-    def __init__(self, pages: Tensor, used: int):
-        self.pages, self.used = pages, used
+    def __init__(self, buffer: Tensor, used: int):
+        self.buffer, self.used = buffer, used
 
 
 @dataclass(frozen=True, eq=False)
-class _Read:
-    """The first tokens of a book, and what is known of the state [2, heads, atoms, d_k] where that is apart."""
+class _DecoderState:
+    """The first `length` tokens of a cache; the encoder's keys and values [2, heads, atoms, d_k] (maybe 0 atoms)."""
 
-    atoms: Tensor
-    book: _Book
+    encoded: Tensor
+    cache: KVCache
     length: int
 
     @property
-    def pages(self) -> Tensor:
-        return self.book.pages[:, :, :, : self.length]
+    def key_values(self) -> Tensor:
+        return self.cache.buffer[:, :, :, : self.length]
 
-    def followed_by(self, own: Tensor) -> _Read:
-        """With further tokens: in the same book, unless others stand there already or it is full."""
-        length, book = self.length + own.shape[3], self.book
-        if book.used != self.length or book.pages.shape[3] < length:
-            book = _Book(own.new_empty((*own.shape[:3], 2 * length, own.shape[4])), self.length)
-            book.pages[:, :, :, : self.length] = self.pages
-        book.pages[:, :, :, self.length : length] = own
-        book.used = length
-        return _Read(self.atoms, book, length)
+    def appended(self, new: Tensor) -> _DecoderState:
+        """Append tokens, in the same cache unless it is full or already continues differently."""
+        length, cache = self.length + new.shape[3], self.cache
+        if cache.used != self.length or cache.buffer.shape[3] < length:
+            cache = KVCache(new.new_empty((*new.shape[:3], 2 * length, new.shape[4])), self.length)
+            cache.buffer[:, :, :, : self.length] = self.key_values
+        cache.buffer[:, :, :, self.length : length] = new
+        cache.used = length
+        return _DecoderState(self.encoded, cache, length)
 
 
 class _NetworkWriter:
-    """What writers have in common: the network reads many rows at once, each behind what was written before it."""
+    """Base of the writers: the network computes many rows at once, each after its own prefix."""
 
     model: PlanTransformer | SequenceTransformer
     device: Device
 
-    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
-        """All rows at once."""
-        return self._written([each.memory for each in tails], rows, [each.length for each in tails])
+    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
+        """Append all rows in batches."""
+        lengths = [prefix.length + len(row) for prefix, row in zip(prefixes, rows, strict=True)]
+        return self._append([prefix.state for prefix in prefixes], rows, lengths)
 
     @torch.inference_mode()
-    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """All rows at once."""
+    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the log probabilities of all rows, computed in batches."""
         found = np.empty(len(rows))
-        for place, behind, _ in self._passed([each.memory for each in tails], rows):
-            logits = np.vstack([tails[place].following, behind[:-1]])
+        for place, after, _ in self._decode_rows([prefix.state for prefix in prefixes], rows):
+            logits = np.vstack([prefixes[place].logits, after[:-1]])
             logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
             found[place] = logs[np.arange(len(logs)), rows[place]].sum()
         return found
 
     @torch.inference_mode()
-    def _written(
-        self, before: Sequence[_Read], rows: Sequence[Sequence[int]], lengths: Sequence[int], told: bool = False
-    ) -> list[Tail]:
-        """What stands behind rows; those that are `told` are no part of a plan."""
-        tails = dict[int, Tail]()
-        for place, logits, own in self._passed(before, rows):
-            length = lengths[place] + (0 if told else len(rows[place]))
-            tails[place] = Tail(logits[-1], length, before[place].followed_by(own))
-        return [tails[place] for place in range(len(rows))]
+    def _append(
+        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]], lengths: Sequence[int]
+    ) -> list[Prefix]:
+        """Append a row to each state and return the prefixes, of the given lengths."""
+        prefixes = {
+            place: Prefix(logits[-1], lengths[place], states[place].appended(new))
+            for place, logits, new in self._decode_rows(states, rows)
+        }
+        return [prefixes[place] for place in range(len(rows))]
 
-    def _passed(
-        self, before: Sequence[_Read], rows: Sequence[Sequence[int]]
+    def _decode_rows(
+        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
-        """The place of each row, the logits behind each of its tokens, and their own keys and values."""
-        read = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
-        for places in _together([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
-            plans, written = padded([np.array(rows[place], np.int64) for place in places], self.device)
-            reads = [before[place] for place in places]
-            if all(each is reads[0] for each in reads):  # as the candidates of one node
-                reads = reads[:1]
-            atoms, real = _stacked([each.atoms for each in reads], len(places))
-            pages, there = _stacked([each.pages for each in reads], len(places))
-            earlier = Before([Kept(*layer) for layer in pages], there) if there.shape[1] else None
-            logits, kept = self._decoded(plans, written, (Kept(*atoms), real), earlier)
-            own = torch.stack([torch.stack(list(each)) for each in kept])
+        """Yield each row's index, the logits after each of its tokens, and its keys and values."""
+        read = [each.encoded.shape[2] + each.length + len(row) for each, row in zip(states, rows, strict=True)]
+        for places in _batches([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
+            tokens, present = padded([np.array(rows[place], np.int64) for place in places], self.device)
+            some = [states[place] for place in places]
+            if all(each is some[0] for each in some):  # true for the candidates of one node
+                some = some[:1]
+            encoded, real = _stacked([each.encoded for each in some], len(places))
+            layers, cached = _stacked([each.key_values for each in some], len(places))
+            past = PastKeyValues([KeyValues(*layer) for layer in layers], cached) if cached.shape[1] else None
+            logits, caches = self._decode(tokens, present, (KeyValues(*encoded), real), past)
+            new = torch.stack([torch.stack(list(each)) for each in caches])
             for number, place in enumerate(places):
                 length = len(rows[place])
-                found = logits[number, :length].double().cpu().numpy()
-                yield place, found, own[:, :, number, :, :length]
+                yield place, logits[number, :length].double().cpu().numpy(), new[:, :, number, :, :length]
 
     @abstractmethod
-    def _decoded(
-        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
-    ) -> tuple[Tensor, Sequence[Kept]]:
-        """The logits behind tokens [b, t], of which `written` [b, t] are some, and their keys and values by layer."""
+    def _decode(
+        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
+    ) -> tuple[Tensor, Sequence[KeyValues]]:
+        """Return the logits after tokens [b, t], masked by `present` [b, t], and their keys and values by layer."""
 
-    def _unwritten(self, atoms: Tensor) -> _Read:
-        """A book without tokens."""
+    def _empty(self, encoded: Tensor) -> _DecoderState:
+        """Return a state without tokens."""
         shape = self.model.shape
-        return _Read(atoms, _Book(atoms.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
+        return _DecoderState(encoded, KVCache(encoded.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,26 +171,26 @@ class PlanWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """No state has too many atoms."""
+        """Return None: no state has too many atoms."""
         return None
 
     @torch.inference_mode()
-    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
-        """Encodes the atoms of states."""
-        rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in told]
-        read = dict[int, _Read]()
-        for places in _together([_size(self.model.shape, len(row), len(row)) for row in rows]):
+    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Encode the atoms of states."""
+        rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in inputs]
+        states = dict[int, _DecoderState]()
+        for places in _batches([_size(self.model.shape, len(row), len(row)) for row in rows]):
             atoms, real = padded([rows[place] for place in places], self.device)
-            kept, _ = self.model.crossed(self.model.encode(atoms, real))
-            both = torch.stack(list(kept))
+            key_values, _ = self.model.crossed(self.model.encode(atoms, real))
+            encoded = torch.stack(list(key_values))
             for number, place in enumerate(places):
-                read[place] = self._unwritten(both[:, number, :, : len(rows[place])].clone())
-        return self._written([read[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows), True)
+                states[place] = self._empty(encoded[:, number, :, : len(rows[place])].clone())
+        return self._append([states[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows))
 
-    def _decoded(
-        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
-    ) -> tuple[Tensor, Sequence[Kept]]:
-        return self.model.decode(plans, written, atoms, before)
+    def _decode(
+        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
+    ) -> tuple[Tensor, Sequence[KeyValues]]:
+        return self.model.decode(tokens, present, encoded, past)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +201,7 @@ class SequenceWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Its positions are so many."""
+        """Return why the model has too few positions, or None."""
         length = tokens.sequence_length(task, state)
         if length + MOST_TOKENS <= self.model.positions:
             return None
@@ -207,45 +211,45 @@ class SequenceWriter(_NetworkWriter):
         )
 
     @torch.inference_mode()
-    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
-        """Reads states and goals."""
-        rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in told]
+    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Read states and goals."""
+        rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in inputs]
         shape = self.model.shape
         none = torch.empty((2, shape.heads, 0, shape.width), device=self.device)
-        return self._written([self._unwritten(none) for _ in rows], rows, [0] * len(rows), True)
+        return self._append([self._empty(none) for _ in rows], rows, [0] * len(rows))
 
-    def _decoded(
-        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
-    ) -> tuple[Tensor, Sequence[Kept]]:
-        return self.model.decode(plans, written, before)
+    def _decode(
+        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
+    ) -> tuple[Tensor, Sequence[KeyValues]]:
+        return self.model.decode(tokens, present, past)
 
 
 def _size(shape: TransformerShape, count: int, read: int) -> int:
-    """The bytes of so many tokens that attend to so many."""
+    """Return the bytes needed by `count` tokens that attend to `read` tokens."""
     return 4 * read * (2 * shape.layers * shape.hidden + _COPIES * shape.heads * count)
 
 
-def _together(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Places of rows that are computed together, the small ones first: at most `_BYTES` of them, or one.
+def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yield indices of rows to compute together, small rows first: at most `_BYTES`, or a single row.
 
-    Each counts as the largest, to which it is padded. Looks at the limits in between.
+    Each row counts as the largest, to which it is padded.
     """
     places = list[int]()
     for place in sorted(range(len(sizes)), key=sizes.__getitem__):
         if places and (len(places) + 1) * sizes[place] > _BYTES:
-            look()
+            check_limits()
             yield places
             places = []
         places.append(place)
-    look()
+    check_limits()
     if places:
         yield places
 
 
 def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
-    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] they are.
+    """Stack parts [..., heads, n, d_k] to [..., b, heads, n, d_k], padded, and return the mask [b, n] of real tokens.
 
-    There are `count` parts, or one that stands for so many and is not copied.
+    There are `count` parts, or one part that is broadcast to `count` without copying.
     """
     longest = max(each.shape[-2] for each in parts)
     *first, heads, _, width = parts[0].shape
@@ -253,5 +257,5 @@ def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
     for number, each in enumerate(parts):
         table[..., number, :, : each.shape[-2], :] = each
     lengths = torch.tensor([each.shape[-2] for each in parts], device=table.device)
-    there = torch.arange(longest, device=table.device)[None] < lengths[:, None]
-    return table.expand(*first, count, heads, longest, width), there.expand(count, -1)
+    real = torch.arange(longest, device=table.device)[None] < lengths[:, None]
+    return table.expand(*first, count, heads, longest, width), real.expand(count, -1)

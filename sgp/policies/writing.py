@@ -1,7 +1,7 @@
-"""Policies that take the action which a transformer writes, token by token.
+"""Policies that take the action that a transformer writes, token by token.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What was written so far is the
-chain of nodes. A ranking tells each token with its probability, and how writing failed.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. A ranking reports each written
+token with its probability, and why no action was written.
 """
 
 from __future__ import annotations
@@ -15,62 +15,59 @@ from numpy.typing import NDArray
 
 from sgp.encoders.tokens import END, Tokens
 from sgp.errors import PlanError
-from sgp.planning.clock import look
+from sgp.planning.clock import check_limits
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
-from sgp.policies.writers import MOST_TOKENS, Tail, Told, Writer
+from sgp.policies.writers import MOST_TOKENS, DecoderInput, Prefix, Writer
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
-_NOTHING = Tail(np.empty(0), 0)  # of a state that is read anew
-TIE = 1e-4  # logits that differ by so much are alike: last bits depend on what is computed beside
+_EMPTY = Prefix(np.empty(0), 0)  # placeholder for states that are read again
+TIE = 1e-4  # logits within this are equal, because the last bits depend on the batch
 
 
 @dataclass(frozen=True, eq=False)
-class _Met:
-    """A state that was read on the way, behind so many tokens, with what came of it, and those met `before` it.
+class VisitedState:
+    """A state read earlier on the path, after `length` tokens, with its ranking and the previous visited state.
 
-    `actions` are those of the candidates that were ranked: one alone where it was forced.
+    `actions` are those of the ranked candidates.
     """
 
     state: State
     actions: Sequence[tuple[Action, ...]]
     ranking: Ranking
     length: int
-    before: _Met | None
+    previous: VisitedState | None
 
-    def find(self, state: State) -> _Met | None:
-        """Where this state was met; None where it was not."""
-        met: _Met | None = self
-        while met is not None and met.state != state:
-            met = met.before
-        return met
+    def find(self, state: State) -> VisitedState | None:
+        """Return the earlier visit of this state, or None."""
+        visited: VisitedState | None = self
+        while visited is not None and visited.state != state:
+            visited = visited.previous
+        return visited
 
 
-class _Behind(NamedTuple):
-    """What a candidate's node is to go on behind: tokens of its action, where these were not written, behind others.
+class _NodeState(NamedTuple):
+    """Memory of a node: the prefix, the tokens of its action if not yet written, and the visited states."""
 
-    `met` are the states on the way, where these are read anew.
-    """
-
-    tail: Tail
+    prefix: Prefix
     row: Sequence[int] = ()
-    met: _Met | None = None
+    visited: VisitedState | None = None
 
     @property
     def length(self) -> int:
-        """The tokens that stand before what follows."""
-        return self.tail.length + len(self.row)
+        """The number of tokens before the next action."""
+        return self.prefix.length + len(self.row)
 
 
 @dataclass(eq=False)
-class _Pen:
-    """An action that is written: its tokens and what is behind them, how probable each was, and why it is none.
+class Hypothesis:
+    """An action being written: its tokens, their probabilities, the prefix with them, and the reason of a failure.
 
-    Where rows are `allowed`, it becomes one of them.
+    With `allowed` the action becomes one of these rows.
     """
 
-    tail: Tail
+    prefix: Prefix
     objects: Mapping[int, str]
     allowed: Sequence[list[int]] | None = None
     row: list[int] = field(default_factory=list)
@@ -80,13 +77,13 @@ class _Pen:
 
 @dataclass(frozen=True, eq=False)
 class WrittenActions:
-    """Costs what is written 0 and all else infinity; `ranked` costs all by their probability.
+    """Policy that costs the written action 0 and all others infinity; `ranked` costs all actions by probability.
 
-    `greedy` writes the most probable token each time, `applicable` the most probable of those that lead to an
-    applicable action, both behind the whole plan so far; `regrounding` reads every state anew and writes one applicable
-    action; `ranked` reads every state anew, too, and costs an action by -log of its probability among the applicable
-    ones. A state that is met again has what came of it before. The first three take no goal state that was not written.
-    Names are drawn by `seed` and the problem's text.
+    `greedy` writes the most probable token at each step; `applicable` writes the most probable token that leads to an
+    applicable action. Both continue the whole plan so far. `regrounding` reads every state again and writes one
+    applicable action. `ranked` also reads every state again, and costs an action by -log of its probability among the
+    applicable actions. A revisited state keeps its earlier ranking. The first three take no goal state that was not
+    written. Names are drawn by `seed` and the problem's text.
     """
 
     writer: Writer
@@ -96,185 +93,191 @@ class WrittenActions:
 
     @property
     def rules(self) -> Rules:
-        """Costs add up; what was written counts alone, unless actions are ranked."""
+        """The rules for the planner: costs add up; only the written action counts, unless actions are ranked."""
         return Rules(additive=True, only_chosen=self.how != "ranked")
 
     def refuses(self, task: Task) -> str | None:
-        """What tokens and writer say."""
+        """Return why the tokens or the writer cannot read the problem, or None."""
         return self.tokens.refuses(task) or self.writer.refuses(self.tokens, task, task.init)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node; they are written token by token beside each other."""
-        known = [
-            self._again(node, choice) or self._refusal(node, choice)
-            for node, choice in zip(nodes, choices, strict=True)
-        ]
+        """Return one ranking per node; the actions of all nodes are written together, token by token."""
+        pairs = list(zip(nodes, choices, strict=True))
+        known = [self._known(node, choice) or self._refusal(node, choice) for node, choice in pairs]
         ranked = self._ranked if self.how == "ranked" else self._chosen
-        pairs = zip(nodes, choices, known, strict=True)
-        found = iter(ranked([(node, choice) for node, choice, ranking in pairs if ranking is None]))
+        new = iter(ranked([pair for pair, ranking in zip(pairs, known, strict=True) if ranking is None]))
         return [
-            self._remembered(node, choice, next(found)) if ranking is None else ranking
-            for node, choice, ranking in zip(nodes, choices, known, strict=True)
+            self._remembered(node, choice, next(new)) if ranking is None else ranking
+            for (node, choice), ranking in zip(pairs, known, strict=True)
         ]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
-        """The logits [tokens] of the first token of a plan, by which a run is verified."""
-        (begun,) = self.writer.begin(self.tokens, [self._told(task, task.init)])
-        return {"logits": begun.following}
+        """Return the logits [tokens] of the first token of a plan, used to verify a run."""
+        (prefix,) = self.writer.begin(self.tokens, [self._input(task, task.init)])
+        return {"logits": prefix.logits}
 
     @property
-    def _anew(self) -> bool:
-        """Whether every state is read anew."""
+    def _reads_anew(self) -> bool:
+        """Whether every state is read again."""
         return self.how in ("regrounding", "ranked")
 
     def _refusal(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """That a state cannot be read that is read anew; None where it can."""
-        reason = self.writer.refuses(self.tokens, node.task, node.state) if self._anew else None
+        """Return the ranking that refuses a state that cannot be read again; None where it can be read."""
+        reason = self.writer.refuses(self.tokens, node.task, node.state) if self._reads_anew else None
         return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
 
-    def _again(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """What came of this state before on the way, where it was read and there is room to write as much again.
+    def _known(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
+        """Return the earlier ranking of this state if its tokens still fit the limit.
 
-        None where it was not, or other candidates were ranked.
+        None where the state was not visited, or other candidates were ranked.
         """
-        behind: _Behind | None = node.memory
-        met = behind.met.find(node.state) if behind is not None and behind.met is not None else None
-        if behind is None or met is None or met.actions != [each.actions for each in choice]:
+        memory: _NodeState | None = node.memory
+        visited = memory.visited.find(node.state) if memory is not None and memory.visited is not None else None
+        if memory is None or visited is None or visited.actions != [each.actions for each in choice]:
             return None
-        further = behind.length - met.length
-        memories = [each._replace(tail=_moved(each.tail, further)) for each in met.ranking.memories or ()]
+        further = memory.length - visited.length
+        memories = [
+            each._replace(prefix=_moved(each.prefix, further), visited=memory.visited)
+            for each in visited.ranking.memories or ()
+        ]
         if max((each.length for each in memories), default=0) > MOST_TOKENS:
             return None
-        return replace(met.ranking, memories=[each._replace(met=behind.met) for each in memories])
+        return replace(visited.ranking, memories=memories)
 
     def _remembered(self, node: Node, choice: Sequence[Successor], ranking: Ranking) -> Ranking:
-        """The same with the state kept for those behind it, where states are read anew."""
-        if not self._anew or ranking.reason:
+        """Return the ranking with this state added to the visited states, where states are read again."""
+        if not self._reads_anew or ranking.reason:
             return ranking
-        behind: _Behind | None = node.memory
-        actions = [each.actions for each in choice]
-        met = _Met(node.state, actions, ranking, behind.length if behind else 0, behind.met if behind else None)
-        return replace(ranking, memories=[each._replace(met=met) for each in ranking.memories or ()])
+        memory: _NodeState | None = node.memory
+        length, previous = (memory.length, memory.visited) if memory else (0, None)
+        visited = VisitedState(node.state, [each.actions for each in choice], ranking, length, previous)
+        return replace(ranking, memories=[each._replace(visited=visited) for each in ranking.memories or ()])
 
-    def _told(self, task: Task, state: State) -> Told:
-        return Told(task, state, self.tokens.drawn_naming(task, self.seed))
+    def _input(self, task: Task, state: State) -> DecoderInput:
+        return DecoderInput(task, state, self.tokens.drawn_naming(task, self.seed))
 
-    def _ranked(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
-        told = [self._told(node.task, node.state) for node, _ in asked]
-        begun = self.writer.begin(self.tokens, told)
-        rows = [self._rows(one, choice) for one, (_, choice) in zip(told, asked, strict=True)]
-        behind = [tail for tail, each in zip(begun, rows, strict=True) for _ in each]
-        scores = self.writer.weigh(behind, [row for each in rows for row in each])
-        parts = np.split(scores, np.cumsum([len(each) for each in rows])[:-1])
-        return [Ranking(np.logaddexp.reduce(part) - part, memories=[_Behind(_NOTHING)] * len(part)) for part in parts]
+    def _ranked(self, pairs: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
+        inputs = [self._input(node.task, node.state) for node, _ in pairs]
+        prefixes = self.writer.begin(self.tokens, inputs)
+        rows = [self._rows(one, choice) for one, (_, choice) in zip(inputs, pairs, strict=True)]
+        repeated = [prefix for prefix, each in zip(prefixes, rows, strict=True) for _ in each]
+        logs = self.writer.log_probs(repeated, [row for each in rows for row in each])
+        parts = np.split(logs, np.cumsum([len(each) for each in rows])[:-1])
+        return [Ranking(np.logaddexp.reduce(part) - part, memories=[_NodeState(_EMPTY)] * len(part)) for part in parts]
 
-    def _chosen(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
-        told = [self._told(node.task, node.state) for node, _ in asked]
-        rows = [self._rows(one, choice) for one, (_, choice) in zip(told, asked, strict=True)]
-        tails = self._tails([node for node, _ in asked], told)
-        pens = [
-            _Pen(tail, self.tokens.objects(one.task, one.naming), None if self.how == "greedy" else each)
-            for tail, one, each in zip(tails, told, rows, strict=True)
+    def _chosen(self, pairs: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
+        inputs = [self._input(node.task, node.state) for node, _ in pairs]
+        rows = [self._rows(one, choice) for one, (_, choice) in zip(inputs, pairs, strict=True)]
+        prefixes = self._prefixes([node for node, _ in pairs], inputs)
+        hypotheses = [
+            Hypothesis(prefix, self.tokens.objects(one.task, one.naming), None if self.how == "greedy" else allowed)
+            for prefix, one, allowed in zip(prefixes, inputs, rows, strict=True)
         ]
-        self._write(pens)
-        pairs = zip(asked, pens, tails, rows, strict=True)
-        return [self._ranking(node, choice, pen, tail, each) for (node, choice), pen, tail, each in pairs]
+        self._write(hypotheses)
+        return [
+            self._ranking(node, choice, hypothesis, prefix, some)
+            for (node, choice), hypothesis, prefix, some in zip(pairs, hypotheses, prefixes, rows, strict=True)
+        ]
 
     def _ranking(
-        self, node: Node, choice: Sequence[Successor], pen: _Pen, tail: Tail, rows: Sequence[list[int]]
+        self,
+        node: Node,
+        choice: Sequence[Successor],
+        hypothesis: Hypothesis,
+        prefix: Prefix,
+        rows: Sequence[list[int]],
     ) -> Ranking:
-        """What is written against the candidates: `tail` is what it stands behind."""
-        costs, reason, written = np.full(len(choice), np.inf), pen.failure, self._words(pen)
-        memories = [_Behind(self._left(tail), row) for row in rows]
-        if not reason and pen.row not in rows:
+        """Compare the written action with the candidates' rows; `prefix` is the prefix before the action."""
+        costs, reason, written = np.full(len(choice), np.inf), hypothesis.failure, self._words(hypothesis)
+        memories = [_NodeState(self._stored(prefix), row) for row in rows]
+        if not reason and hypothesis.row not in rows:
             schema, *objects = (word for word, _ in written)
             action = Action(schema, tuple(objects))
             reason = f"{'inapplicable' if self._is_inapplicable(node, action) else 'no candidate'}: {action}"
         if not reason:
-            place = rows.index(pen.row)
+            place = rows.index(hypothesis.row)
             if self.how == "greedy" and node.task.is_goal(choice[place].state):
-                reason, further = self._end(node.task, choice[place].state, pen)
+                reason, further = self._end(node.task, choice[place].state, hypothesis)
                 written += further
             if not reason:
-                costs[place], memories[place] = 0.0, _Behind(self._left(pen.tail))
+                costs[place], memories[place] = 0.0, _NodeState(self._stored(hypothesis.prefix))
         return Ranking(costs, memories=memories, reason=reason, written=written)
 
-    def _words(self, pen: _Pen) -> tuple[tuple[str, float], ...]:
-        """The tokens of a pen in words, each with its probability."""
-        words = (self.tokens.schemas.get(token) or self.tokens.word(token, pen.objects) for token in pen.row)
-        return tuple(zip(words, (round(each, 4) for each in pen.probabilities), strict=True))
+    def _words(self, hypothesis: Hypothesis) -> tuple[tuple[str, float], ...]:
+        """Return the tokens of an action in words, each with its probability."""
+        schemas, objects = self.tokens.schemas, hypothesis.objects
+        words = (schemas.get(token) or self.tokens.word(token, objects) for token in hypothesis.row)
+        return tuple(zip(words, (round(each, 4) for each in hypothesis.probabilities), strict=True))
 
-    def _left(self, tail: Tail) -> Tail:
-        """What a node keeps of a tail: where states are read anew, its length alone."""
-        return _moved(_NOTHING, tail.length) if self.how == "regrounding" else tail
+    def _stored(self, prefix: Prefix) -> Prefix:
+        """Return the part of a prefix that a node stores: only its length where states are read again."""
+        return _moved(_EMPTY, prefix.length) if self.how == "regrounding" else prefix
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
-        """Whether it is, or too many actions are applicable, so that another one stands for it."""
+        """Return whether the action is inapplicable; False means that it is applicable but not among the candidates."""
         try:
             node.task.apply(node.state, action)
         except PlanError:
             return True
         return False
 
-    def _rows(self, told: Told, choice: Sequence[Successor]) -> list[list[int]]:
-        """The tokens of the candidates' actions, which are one action away."""
-        return [
-            self.tokens.named(self.tokens.actions(told.task, each.actions), told.naming).tolist() for each in choice
-        ]
+    def _rows(self, one: DecoderInput, choice: Sequence[Successor]) -> list[list[int]]:
+        """Return the tokens of the candidates' actions; each candidate is one action away."""
+        return [self.tokens.named(self.tokens.actions(one.task, each.actions), one.naming).tolist() for each in choice]
 
-    def _tails(self, nodes: Sequence[Node], told: Sequence[Told]) -> list[Tail]:
-        """What the next actions are written behind."""
-        again = [node.memory is None or self.how == "regrounding" for node in nodes]
-        begun = iter(self.writer.begin(self.tokens, [one for one, anew in zip(told, again, strict=True) if anew]))
-        forced = [node.memory for node, anew in zip(nodes, again, strict=True) if not anew and node.memory.row]
-        went = iter(self.writer.write([each.tail for each in forced], [each.row for each in forced]))
-        tails = list[Tail]()
-        for node, anew in zip(nodes, again, strict=True):
-            behind: _Behind | None = node.memory
-            if behind is None:
-                tails.append(next(begun))
-            elif anew:
-                tails.append(replace(next(begun), length=behind.length))
+    def _prefixes(self, nodes: Sequence[Node], inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Return the prefixes that the next actions continue."""
+        anew = [node.memory is None or self.how == "regrounding" for node in nodes]
+        begun = iter(self.writer.begin(self.tokens, [one for one, new in zip(inputs, anew, strict=True) if new]))
+        forced = [node.memory for node, new in zip(nodes, anew, strict=True) if not new and node.memory.row]
+        extended = iter(self.writer.write([each.prefix for each in forced], [each.row for each in forced]))
+        prefixes = list[Prefix]()
+        for node, new in zip(nodes, anew, strict=True):
+            memory: _NodeState | None = node.memory
+            if memory is None:
+                prefixes.append(next(begun))
+            elif new:
+                prefixes.append(replace(next(begun), length=memory.length))
             else:
-                tails.append(next(went) if behind.row else behind.tail)
-        return tails
+                prefixes.append(next(extended) if memory.row else memory.prefix)
+        return prefixes
 
-    def _write(self, pens: Sequence[_Pen]) -> None:
-        """Writes an action with every pen, a token of each at a time."""
-        writing = list(pens)
-        while writing:
-            look()
-            for pen in writing:
-                self._choose(pen)
-            writing = [pen for pen in writing if not pen.failure]
-            tails = self.writer.write([pen.tail for pen in writing], [pen.row[-1:] for pen in writing])
-            for pen, tail in zip(writing, tails, strict=True):
-                pen.tail = tail
-            writing = [pen for pen in writing if len(pen.row) < self._length(pen.row[0])]
+    def _write(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """Write an action to each hypothesis, one token of each at a time."""
+        active = list(hypotheses)
+        while active:
+            check_limits()
+            for each in active:
+                self._choose(each)
+            active = [each for each in active if not each.failure]
+            prefixes = self.writer.write([each.prefix for each in active], [each.row[-1:] for each in active])
+            for each, prefix in zip(active, prefixes, strict=True):
+                each.prefix = prefix
+            active = [each for each in active if len(each.row) < self._length(each.row[0])]
 
-    def _choose(self, pen: _Pen) -> None:
-        """The most probable token of those that may follow."""
-        if pen.tail.length >= MOST_TOKENS:
-            pen.failure = f"the plan has more than {MOST_TOKENS} tokens"
+    def _choose(self, hypothesis: Hypothesis) -> None:
+        """Append the most probable of the possible next tokens."""
+        row, objects, logits = hypothesis.row, hypothesis.objects, hypothesis.prefix.logits
+        if hypothesis.prefix.length >= MOST_TOKENS:
+            hypothesis.failure = f"the plan has more than {MOST_TOKENS} tokens"
             return
-        logits, count = pen.tail.following, len(pen.row)
-        possible = pen.objects if pen.row else [*self.tokens.schemas, END]  # what can stand here comes first
+        possible = objects if row else [*self.tokens.schemas, END]  # of equal tokens a valid one is taken
         order = list(dict.fromkeys([*possible, *range(len(logits))]))
         token = _most_probable(order, logits[order])
-        if pen.allowed is not None:
-            order = list(dict.fromkeys(each[count] for each in pen.allowed if each[:count] == pen.row))
-            # What greedy writing takes stands wherever it can, so that all that it solves is solved.
+        if hypothesis.allowed is not None:
+            order = list(dict.fromkeys(each[len(row)] for each in hypothesis.allowed if each[: len(row)] == row))
+            # Take the greedy token where allowed, so that this decoding solves all that greedy decoding solves.
             token = token if token in order else _most_probable(order, logits[order])
-        pen.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
-        pen.failure = self._misplaced(pen.row, token, pen.objects)
-        pen.row.append(token)
+        hypothesis.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
+        hypothesis.failure = self._misplaced(row, token, objects)
+        row.append(token)
 
     def _length(self, schema: int) -> int:
-        """The tokens of an action."""
+        """Return the number of tokens of an action."""
         return 1 + len(self.tokens.vocabulary.domain.schemas[self.tokens.schemas[schema]].parameters)
 
     def _misplaced(self, row: Sequence[int], token: int, objects: Mapping[int, str]) -> str:
-        """Why a token cannot stand behind an action's first ones; nothing where it can."""
+        """Return why a token cannot follow an action's first tokens; empty where it can."""
         if token in (objects if row else self.tokens.schemas):
             return ""
         if token == END and not row:
@@ -285,33 +288,33 @@ class WrittenActions:
         begun = " ".join([self.tokens.schemas[row[0]], *(objects[each] for each in row[1:])])
         return f"ill-formed: {word} stands where an object of ({begun} ...) should"
 
-    def _end(self, task: Task, state: State, pen: _Pen) -> tuple[str, tuple[tuple[str, float], ...]]:
-        """Why a plan that has reached the goal is none once it ends, and the tokens that say so; nothing where it is.
+    def _end(self, task: Task, state: State, hypothesis: Hypothesis) -> tuple[str, tuple[tuple[str, float], ...]]:
+        """Return why a plan that reached the goal fails before its end token, and the tokens that show it; else empty.
 
-        Greedy writing goes on to the end, and all that it writes counts.
+        Greedy decoding continues to the end token, and everything it writes counts.
         """
-        tail = pen.tail
+        prefix = hypothesis.prefix
         while True:
-            further = _Pen(tail, pen.objects)
+            further = Hypothesis(prefix, hypothesis.objects)
             self._write([further])
             if further.row == [END]:
                 return ("" if task.is_goal(state) else "the goal held, and no longer does where the plan ends"), ()
             if further.failure:
                 return f"the goal held, then: {further.failure}", self._words(further)
             schema, *arguments = further.row
-            action = Action(self.tokens.schemas[schema], tuple(pen.objects[each] for each in arguments))
+            action = Action(self.tokens.schemas[schema], tuple(hypothesis.objects[each] for each in arguments))
             try:
                 state = task.apply(state, action)
             except PlanError:
                 return f"the goal held, then: inapplicable: {action}", self._words(further)
-            tail = further.tail
+            prefix = further.prefix
 
 
-def _moved(tail: Tail, further: int) -> Tail:
-    """The same behind so many more tokens."""
-    return replace(tail, length=tail.length + further)
+def _moved(prefix: Prefix, further: int) -> Prefix:
+    """Return the prefix shifted by `further` tokens."""
+    return replace(prefix, length=prefix.length + further)
 
 
 def _most_probable(tokens: Sequence[int], logits: NDArray[np.float64]) -> int:
-    """The most probable of some tokens, of those that are alike the first."""
+    """Return the most probable token; of equal ones the first."""
     return tokens[int(np.argmax(logits >= logits.max() - TIE))]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgp.datasets.runs import CARD, Run, held_run
 from sgp.errors import StoreError
-from sgp.evaluation.scores import Score, read_scores, wilson, write_scores
+from sgp.evaluation.scores import read_scores, select, to_frame, write_scores
 from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.sheets import Sheet
-from sgp.reports.tables import counted
+from sgp.reports.table import Table
+from sgp.reports.tables import pool
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PREDICTS = (
     "Predicts states in the domains that it was trained on, and does not plan.",
@@ -28,43 +31,42 @@ _LIMITS = (
 )
 
 
-def kept_scores(run: Run) -> list[Score]:
-    """The scores of the evaluations that were kept beside a run."""
-    return [score for path in sorted(run.folder.glob("scores-*.csv")) for score in read_scores(path)]
+def saved_scores(run: Run) -> pd.DataFrame:
+    """The scores of the evaluations that were saved beside a run."""
+    import pandas as pd
+
+    files = sorted(run.folder.glob("scores-*.csv"))
+    return pd.concat([to_frame([]), *map(read_scores, files)], ignore_index=True)
 
 
-def keep_scores(run: Run, scores: Sequence[Score]) -> None:
-    """Keeps a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew.
+def save_scores(run: Run, scores: pd.DataFrame) -> None:
+    """Saves a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew.
 
-    Scores of a run that was replaced meanwhile are not kept beside the new one.
+    Scores of a run that was replaced meanwhile are not saved beside the new one.
     """
     with held_run(run.folder) as found:
         if found.sha256 == run.sha256:
-            _keep_scores(run, scores)
+            for suite, part in scores.groupby("suite", sort=False):
+                _save(run.folder / f"scores-{suite}.csv", part)
+            write_card(run)
             return
     warnings.warn(
-        f"{run.folder} was trained again while it was evaluated, so its scores are not kept; evaluate it again",
+        f"{run.folder} was trained again while it was evaluated, so its scores are not saved; evaluate it again",
         stacklevel=2,
     )
 
 
-def _keep_scores(run: Run, scores: Sequence[Score]) -> None:
-    for suite in dict.fromkeys(score.suite for score in scores):
-        path = run.folder / f"scores-{suite}.csv"
-        new = [score for score in scores if score.suite == suite]
-        places = {(score.split, score.decoding) for score in new}
-        try:
-            old = _others(path, places)
-        except StoreError:  # of an older version: they are measured again when needed
-            old = []
-        write_scores(path, [*old, *new])
-    write_card(run)
+def _save(path: Path, scores: pd.DataFrame) -> None:
+    """Writes scores in place of those of the same splits and decodings in a file, which may not exist."""
+    import pandas as pd
 
-
-def _others(path: Path, places: Container[tuple[str, str]]) -> list[Score]:
-    """The scores of a file that are of none of these splits and decodings."""
-    kept = read_scores(path) if path.is_file() else []
-    return [score for score in kept if (score.split, score.decoding) not in places]
+    new = set(zip(scores["split"], scores["decoding"], strict=True))
+    try:
+        old = read_scores(path) if path.is_file() else to_frame([])
+    except StoreError:  # of an older version: they are measured again when needed
+        old = to_frame([])
+    places = pd.Series(list(zip(old["split"], old["decoding"], strict=True)), dtype=object)
+    write_scores(path, pd.concat([old[~places.isin(new)], scores]))
 
 
 def write_card(run: Run) -> None:
@@ -85,28 +87,30 @@ def card(run: Run) -> str:
         f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
-    facts_of = {name: value for name, value in record["facts"].items() if name != "second"}  # its files stand below
+    facts_of = {
+        name: value for name, value in record["facts"].items() if name != "second"
+    }  # its files are listed below
     sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in facts_of.items()]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
-    covered = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
+    covered = select(saved_scores(run), metric="coverage", size=None)
     plans = isinstance(get_method(key.method), PlanningMethod) and len(record["domains"]) == 1
     limits = _LIMITS if plans else _PREDICTS
     parts = [
         f"# {key.method} {key.variant} for {key.domain}",
         "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),
-        "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
-        "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
+        "## Sizes\n\n" + Table.of("", ("what", "value"), sizes).markdown().rstrip(),
+        "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if len(covered) else "Not evaluated yet."),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in limits),
         "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _coverage(scores: Sequence[Score]) -> Sheet:
+def _coverage(scores: pd.DataFrame) -> Table:
     rows = []
-    for score in scores:
-        low, high = wilson(score.value, score.trials)
-        solved = f"{score.value * score.count:.0f} of {counted(score.count, score.trials)}"
-        place = score.suite, score.split, score.decoding or DEFAULT
-        rows.append((*place, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
-    return Sheet.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)
+    for row in scores.itertuples():
+        cell = pool([row])
+        solved = f"{cell.value * cell.count:.0f} of {cell.n}"
+        interval = f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]"
+        rows.append((row.suite, row.split, row.decoding or DEFAULT, solved, interval, row.note))
+    return Table.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

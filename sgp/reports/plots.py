@@ -1,213 +1,467 @@
-"""Interactive plots of scores and attempts, as plotly figures. Names are text: plotly escapes nothing, we do."""
+"""Interactive plots of scores and attempts. Names are escaped here, since plotly reads texts as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from html import escape
-from statistics import mean
+from itertools import pairwise
+from typing import Any
 
+import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 
-from sgp.evaluation.attempts import AttemptRow
-from sgp.evaluation.metrics import DIAGNOSTICS, metric_of
-from sgp.evaluation.scores import Score
-from sgp.reports.panels import (
-    add_banded,
-    at_panel,
-    domain_panels,
-    finish,
-    legend_entry,
-    scores_by_planner,
-    style,
+from sgp.errors import InputError
+from sgp.evaluation.attempts import plan_and_expert
+from sgp.evaluation.metrics import DIAGNOSTICS, Metric, metric_of
+from sgp.evaluation.scores import select, wilson
+from sgp.reports.scaling_tables import VALIDATIONS, scaling_sizes
+from sgp.reports.tables import pool_draws
+
+# Okabe and Ito's palette, safe for the colour-blind; planners differ by symbol and dash as well.
+COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"),
+    *("#56b4e9", "#7f7f7f", "#000000", "#8c564b", "#bcbd22"),
 )
+SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
+_DASHES = ("solid", "dash", "dot", "dashdot")
+_GREY = "#888888"  # legible on light and dark ground
+_SHOWN = 4  # planners that a plot shows at first; a click in the legend shows the others
+_MEASURES = {"plan length": "length", "decisions": "decisions", "seconds": "seconds"}
+_OUTCOMES = {  # by the share of seeds that solved: colour and symbol
+    "solved": ("#0072b2", "square"),
+    "solved by some seeds": ("#e69f00", "diamond"),
+    "not solved": ("#d55e00", "x-thin"),
+}
 
 
-def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
-    """Coverage of each size over all splits, with the band of the 95 % Wilson intervals on distinct problems."""
-    domains = list(dict.fromkeys(row.domain for row in rows))
-    figure = domain_panels(domains, "objects", "coverage")
-    for number, (name, own) in enumerate(_by_planner(rows).items()):
-        for panel, domain in enumerate(domains):
-            tried: dict[int, list[AttemptRow]] = {}
-            for row in own:
-                if row.domain == domain:
-                    tried.setdefault(row.size, []).append(row)
-            sizes = sorted(tried)
-            rates = [mean(row.solved for row in tried[size]) for size in sizes]
-            # Neither seeds nor other names of its objects make another problem.
-            counts = [len({(row.suite, row.split, row.first) for row in tried[size]}) for size in sizes]
-            add_banded(figure, number, name, panel, sizes, rates, counts)
-    figure.update_yaxes(range=[-0.03, 1.05])
-    return finish(figure, "Coverage over size, with the band of 95 % Wilson intervals", 380 * -(-len(domains) // 2))
+def _plot(
+    draw: Callable[..., go.Figure],
+    frame: pd.DataFrame,
+    title: str,
+    x_title: str,
+    y_title: str,
+    height: int = 380,
+    **words: Any,
+) -> go.Figure:
+    """A plotly.express figure: a panel for each value of the column `panel`, two in a row, axes of its own each."""
+    frame = frame.assign(**{name: frame[name].map(escape) for name in ("panel", "planner") if name in frame})
+    panels = list(dict.fromkeys(frame["panel"]))
+    words = {"color": "planner", "color_discrete_sequence": COLOURS, **words}
+    order = {"panel": panels, words["color"]: list(dict.fromkeys(frame[words["color"]]))}
+    figure = draw(
+        frame,
+        facet_col="panel",
+        facet_col_wrap=2 if len(panels) > 1 else 1,
+        facet_row_spacing=0.3 / max(1, -(-len(panels) // 2)),
+        category_orders={**order, **words.pop("category_orders", {})},
+        template="plotly_white",
+        title=title,
+        height=height * max(1, -(-len(panels) // 2)),
+        **words,
+    )
+    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
+    figure.update_xaxes(matches=None, showticklabels=True, title_text=x_title)
+    figure.update_yaxes(matches=None, showticklabels=True, title_text=y_title)
+    figure.update_layout(margin={"l": 60, "r": 20, "t": 70, "b": 50}, hovermode="closest", legend_title_text="")
+    if words["color"] == "planner":
+        shown = order["planner"][:_SHOWN]
+        figure.for_each_trace(lambda trace: trace.update(visible=True if trace.name in shown else "legendonly"))
+    return figure
 
 
-def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:
-    """The attempts of each planner, seeds together."""
-    found: dict[str, list[AttemptRow]] = {}
-    for row in rows:
-        found.setdefault(row.planner.title, []).append(row)
-    return found
+def _place(panels: Sequence[str], panel: str) -> dict[str, int]:
+    """Row and column of a panel: plotly.express counts rows from the bottom."""
+    number, columns = panels.index(panel), 2 if len(panels) > 1 else 1
+    return {"row": -(-len(panels) // columns) - number // columns, "col": number % columns + 1}
 
 
-def plan_lengths(rows: Sequence[AttemptRow]) -> go.Figure:
-    """Lengths of plans found over the expert's, costs where a metric counts them; points below the line are better."""
-    domains = list(dict.fromkeys(row.domain for row in rows))
-    figure = domain_panels(domains, "expert's plan", "plan found")
-    for number, (name, own) in enumerate(_by_planner(rows).items()):
-        colour, symbol = style(number)
-        for panel, domain in enumerate(domains):
-            found = [
-                (
-                    *row.compared,
-                    f"{row.problem} ({row.split}, {row.size} objects)",
-                    "actions" if row.cost is None else "cost",
-                )
-                for row in own
-                if row.domain == domain and row.compared is not None
-            ]
-            figure.add_trace(
-                go.Scatter(
-                    x=[expert for expert, _, _, _ in found],
-                    y=[length for _, length, _, _ in found],
-                    text=[escape(words) for _, _, words, _ in found],
-                    customdata=[unit for _, _, _, unit in found],
-                    hovertemplate="%{text}: %{customdata} %{y}, expert %{x}",
-                    mode="markers",
-                    marker={"color": colour, "symbol": symbol, "opacity": 0.6},
-                    **legend_entry(number, name, panel),
-                ),
-                **at_panel(panel),
-            )
-    for panel, domain in enumerate(domains):
-        longest = max((max(row.compared or (1, 1)) for row in rows if row.domain == domain), default=1)
-        figure.add_trace(
-            go.Scatter(
-                x=[1, longest],
-                y=[1, longest],
-                mode="lines",
-                line={"color": "#aaaaaa", "dash": "dot"},
-                showlegend=False,
+def _lines(frame: pd.DataFrame, title: str, x: str, y: str, unit: str = "objects", height: int = 420) -> go.Figure:
+    """A line for each planner over the column `x`, with a band where the columns `low` and `high` are known."""
+    if frame.empty:
+        return go.Figure(layout={"title": title, "template": "plotly_white"})
+    figure = _plot(
+        px.line, frame, title, x, y, height, x="x", y="value", symbol="planner", line_dash="planner", markers=True,
+        custom_data=["n"], symbol_sequence=SYMBOLS, line_dash_sequence=_DASHES,
+    )  # fmt: skip
+    figure.update_traces(hovertemplate=f"%{{x}} {unit}: %{{y:.2f}}, n = %{{customdata[0]}}")
+    figure.update_traces(marker_size=6 if frame["x"].nunique() <= 40 else 4)
+    bands = []
+    if "low" in frame:
+        keys = dict.fromkeys(zip(frame["planner"], frame["panel"], strict=True))
+        panels = list(dict.fromkeys(frame["panel"]))
+        traces = {trace.name: trace for trace in figure.data}
+        for planner, panel in keys:
+            line = frame[(frame["planner"] == planner) & (frame["panel"] == panel)]
+            trace = traces[escape(planner)]
+            red, green, blue = (int(trace.line.color[place : place + 2], 16) for place in (1, 3, 5))
+            band = go.Scatter(
+                x=[*line["x"], *line["x"][::-1]],
+                y=[*line["high"], *line["low"][::-1]],
+                mode="lines",  # with few points plotly would draw these too
+                fill="toself",
+                fillcolor=f"rgba({red},{green},{blue},0.15)",
+                line={"width": 0},
                 hoverinfo="skip",
-            ),
-            **at_panel(panel),
-        )
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(type="log")
-    return finish(figure, "Plan lengths against the expert's", 420 * -(-len(domains) // 2))
+                legendgroup=trace.legendgroup,
+                showlegend=False,
+                visible=trace.visible,
+            )
+            bands.append((band, _place(panels, panel)))
+    for band, place in bands:
+        figure.add_trace(band, **place)
+    return figure
 
 
-def solved_over_time(rows: Sequence[AttemptRow]) -> go.Figure:
+def _with_intervals(frame: pd.DataFrame, trials: str = "n") -> pd.DataFrame:
+    """The rows with the 95 % Wilson interval of `value` on `trials` problems."""
+    intervals = [wilson(value, int(n)) for value, n in zip(frame["value"], frame[trials], strict=True)]
+    return frame.assign(low=[low for low, _ in intervals], high=[high for _, high in intervals])
+
+
+def coverage_over_size(attempts: pd.DataFrame) -> go.Figure:
+    """Coverage of each size over all splits, with the band of the 95 % Wilson intervals on distinct problems."""
+    keys = attempts["suite"] + "\0" + attempts["split"] + "\0" + attempts["distinct_problem"]
+    groups = attempts.assign(key=keys).groupby(["planner", "domain", "size"])
+    frame = groups.agg(value=("solved", "mean"), n=("key", "nunique")).reset_index()
+    frame = _in_order_of(attempts, frame.rename(columns={"domain": "panel", "size": "x"}))
+    title = "Coverage over size, with the band of 95 % Wilson intervals"
+    return _lines(_with_intervals(frame), title, "objects", "coverage", height=380).update_yaxes(range=[-0.03, 1.05])
+
+
+def _in_order_of(attempts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows with planners and panels in the order in which they appear in the attempts."""
+    planners, domains = (list(dict.fromkeys(attempts[name])) for name in ("planner", "domain"))
+    return frame.sort_values(
+        ["planner", "panel"],
+        key=lambda column: column.map((planners if column.name == "planner" else domains).index),
+        kind="stable",
+    )
+
+
+def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
+    """Lengths of plans found over the expert's (costs where a metric counts them); below the line is better."""
+    rows = []
+    for row in attempts.astype(object).where(attempts.notna(), None).itertuples():
+        pair = plan_and_expert(row.length, row.expert_length, row.cost, row.expert_cost)
+        if pair is not None:
+            unit = "actions" if row.cost is None else "cost"
+            words = escape(f"{row.problem} ({row.split}, {row.size} objects)")
+            rows.append((row.planner, row.domain, pair[1], pair[0], words, unit))
+    frame = pd.DataFrame(rows, columns=["planner", "panel", "expert", "found", "words", "unit"])
+    figure = _plot(
+        px.scatter, frame, "Plan lengths against the expert's", "expert's plan", "plan found", 420, x="expert",
+        y="found", symbol="planner", symbol_sequence=SYMBOLS, opacity=0.6, custom_data=["words", "unit"],
+        log_x=True, log_y=True,
+    )  # fmt: skip
+    figure.update_traces(hovertemplate="%{customdata[0]}: %{customdata[1]} %{y}, expert %{x}")
+    longest = max([1.0, *frame["expert"], *frame["found"]])
+    diagonal = {"mode": "lines", "line": {"color": "#aaaaaa", "dash": "dot"}, "showlegend": False, "hoverinfo": "skip"}
+    if len(frame):
+        figure.add_trace(go.Scatter(x=[1, longest], y=[1, longest], **diagonal), row="all", col="all")
+    return figure
+
+
+def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
     """The share of problems that is solved within a number of seconds each."""
-    domains = list(dict.fromkeys(row.domain for row in rows))
-    figure = domain_panels(domains, "seconds a problem", "share solved")
-    for number, (name, own) in enumerate(_by_planner(rows).items()):
-        colour, _ = style(number)
-        for panel, domain in enumerate(domains):
-            tried = [row for row in own if row.domain == domain]
-            seconds = sorted(max(row.seconds, 1e-4) for row in tried if row.solved)
-            figure.add_trace(
-                go.Scatter(
-                    x=seconds,
-                    y=[(place + 1) / len(tried) for place in range(len(seconds))],
-                    mode="lines",
-                    line={"color": colour, "shape": "hv"},
-                    hovertemplate="%{y:.2f} within %{x:.3f} s",
-                    **legend_entry(number, name, panel),
-                ),
-                **at_panel(panel),
-            )
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(range=[0, 1.05])
-    return finish(figure, "Solved over time (time of planning alone)", 380 * -(-len(domains) // 2))
+    rows = []
+    for (planner, domain), tried in attempts.groupby(["planner", "domain"], sort=False):
+        seconds = sorted(max(each, 1e-4) for each in tried["seconds"][tried["solved"]])
+        rows += [(planner, domain, each, (place + 1) / len(tried)) for place, each in enumerate(seconds)]
+    frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
+    title = "Solved over time (time of planning alone)"
+    figure = _plot(px.line, frame, title, "seconds a problem", "share solved", x="seconds", y="share", log_x=True)
+    figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
+    return figure.update_yaxes(range=[0, 1.05])
 
 
-def outcomes(rows: Sequence[AttemptRow]) -> go.Figure:
+def outcomes(attempts: pd.DataFrame) -> go.Figure:
     """How attempts ended: the share of each outcome."""
-    domains = list(dict.fromkeys(row.domain for row in rows))
-    figure = domain_panels(domains, "share of attempts", "", gap=0.25)  # names stand between the panels
-    kinds = sorted({row.outcome for row in rows}, key=lambda outcome: (outcome.value != "solved", outcome.value))
-    for number, kind in enumerate(kinds):
-        for panel, domain in enumerate(domains):
-            groups = {
-                name: [row for row in own if row.domain == domain] for name, own in reversed(_by_planner(rows).items())
-            }
-            groups = {name: own for name, own in groups.items() if own}
-            figure.add_trace(
-                go.Bar(
-                    x=[sum(row.outcome is kind for row in own) / len(own) for own in groups.values()],
-                    y=[escape(name) for name in groups],
-                    customdata=[sum(row.outcome is kind for row in own) for own in groups.values()],
-                    hovertemplate="%{y}: %{x:.2f}, %{customdata} attempts",
-                    orientation="h",
-                    name=kind.value,
-                    marker={"color": style(number)[0]},
-                    legendgroup=kind.value,
-                    showlegend=panel == 0,
-                ),
-                **at_panel(panel),
-            )
-    figure.update_layout(barmode="stack")
-    figure.update_yaxes(automargin=True)
-    return finish(figure, "How attempts ended", 460 * -(-len(domains) // 2))
+    rows = []
+    for (domain, planner), tried in attempts.groupby(["domain", "planner"], sort=False):
+        counts = Counter(tried["outcome"])
+        rows += [(domain, planner, name, number / len(tried), number) for name, number in counts.items()]
+    frame = pd.DataFrame(rows, columns=["panel", "planner", "outcome", "share", "number"])
+    kinds = sorted(set(frame["outcome"]), key=lambda name: (name != "solved", name))
+    figure = _plot(
+        px.bar, frame, "How attempts ended", "share of attempts", "", 460, x="share", y="planner", color="outcome",
+        custom_data=["number"], orientation="h", category_orders={"outcome": kinds}, facet_col_spacing=0.25,
+    )  # fmt: skip
+    figure.update_traces(hovertemplate="%{y}: %{x:.2f}, %{customdata[0]} attempts")
+    return figure.update_yaxes(automargin=True)
 
 
-def diagnostic(scores: Sequence[Score], metric: str) -> go.Figure:
-    """One metric of `diagnostics` by split, a panel for each domain; seeds averaged."""
-    title = metric_of(metric).title
-    whole = [score for score in scores if score.metric == metric and score.size is None]
-    domains = list(dict.fromkeys(score.domain for score in whole))
-    figure = domain_panels(domains, "", title)
-    for number, (name, own) in enumerate(scores_by_planner(whole).items()):
-        for panel, domain in enumerate(domains):
-            values: dict[str, list[float]] = {}
-            for score in own:
-                if score.domain == domain:
-                    values.setdefault(score.split, []).append(score.value)
-            figure.add_trace(
-                go.Bar(
-                    x=[escape(split) for split in values],
-                    y=[mean(each) for each in values.values()],
-                    marker={"color": style(number)[0]},
-                    **legend_entry(number, name, panel),
-                ),
-                **at_panel(panel),
-            )
-    return finish(figure, f"On expert states: {title}", 360 * max(1, -(-len(domains) // 2)))
-
-
-def diagnostic_over_size(scores: Sequence[Score], metric: str) -> go.Figure:
-    """One metric of `diagnostics` over the number of objects; seeds and splits averaged."""
-    title = metric_of(metric).title
-    sized = [score for score in scores if score.metric == metric and score.size is not None]
-    domains = list(dict.fromkeys(score.domain for score in sized))
-    figure = domain_panels(domains, "objects", title)
-    for number, (name, own) in enumerate(scores_by_planner(sized).items()):
-        colour, symbol = style(number)
-        for panel, domain in enumerate(domains):
-            values: dict[int, list[float]] = {}
-            for score in own:
-                if score.domain == domain and score.size is not None:
-                    values.setdefault(score.size, []).append(score.value)
-            figure.add_trace(
-                go.Scatter(
-                    x=sorted(values),
-                    y=[mean(values[size]) for size in sorted(values)],
-                    mode="lines+markers",
-                    line={"color": colour},
-                    marker={"symbol": symbol},
-                    **legend_entry(number, name, panel),
-                ),
-                **at_panel(panel),
-            )
-    return finish(figure, f"On expert states: {title}, over size", 360 * max(1, -(-len(domains) // 2)))
-
-
-def diagnostic_plots(scores: Sequence[Score]) -> list[go.Figure]:
-    """A plot for each metric that was scored, over size where it grows with it."""
+def diagnostic_plots(scores: pd.DataFrame) -> list[go.Figure]:
+    """A plot for each diagnostic that was scored: by split, and over size where it was scored by size."""
     figures = []
     for metric in DIAGNOSTICS:
-        if any(score.metric == metric for score in scores):
-            figures.append(diagnostic(scores, metric))
-            if any(score.metric == metric and score.size is not None for score in scores):
-                figures.append(diagnostic_over_size(scores, metric))
+        found, title = select(scores, metric=metric), metric_of(metric).title
+        by_split = _means(found[found["size"].isna()], "split")
+        if len(by_split):
+            by_split["x"] = by_split["x"].map(escape)
+            words = {"x": "x", "y": "value", "barmode": "group"}
+            figures.append(_plot(px.bar, by_split, f"On expert states: {title}", "", title, 360, **words))
+        by_size = _means(found[found["size"].notna()], "size").sort_values("x", kind="stable")
+        if len(by_size):
+            figures.append(_lines(by_size, f"On expert states: {title}, over size", "objects", title, height=360))
     return figures
+
+
+def _means(scores: pd.DataFrame, x: str) -> pd.DataFrame:
+    """The means over seeds, by planner and domain and the column `x`."""
+    by = scores.groupby(["planner", "domain", x], sort=False).agg(value=("value", "mean"), n=("count", "max"))
+    return by.reset_index().rename(columns={"domain": "panel", x: "x"})
+
+
+def learning_curves(scores: pd.DataFrame) -> go.Figure:
+    """Coverage by the number of training problems: the mean of a planner's draws, and the band of all its draws."""
+    frame = pool_draws(scores)
+    names = {"problems": "x", "count": "n", "least": "low", "most": "high"}
+    frame = frame.drop(columns=["low", "high"]).rename(columns=names)
+    frame["panel"] = [f"{domain}, {split}" for domain, split in zip(frame["domain"], frame["split"], strict=True)]
+    title = "Coverage by the number of training problems, over draws of them"
+    figure = _lines(frame, title, "training problems", "coverage", "training problems")
+    figure.update_xaxes(type="log", dtick=0.30103)  # a doubling
+    return figure.update_yaxes(range=[-0.03, 1.05])
+
+
+def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
+    """A metric over size as `sgp scaling` measured it; seeds are averaged, scores of whole splits ignored.
+
+    Shares of problems (coverage, fits, with_plan) have the band of their 95 % Wilson intervals; coverage has the share
+    of problems with a known plan within the bound on actions (`fits`) above it. If published numbers are among the
+    scores, sizes of training and validation are shaded, published Scales are marked, and plan lengths have the bound
+    beside them. Raises InputError where no size has the metric.
+    """
+    theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
+    sized, shown = ours[ours["size"].notna()], metric_of(metric)
+    found = sized[sized["metric"] == metric]
+    if len(sized) and found.empty:
+        raise InputError(f"no size has a score '{metric}'; choose one of {', '.join(dict.fromkeys(sized['metric']))}")
+    frame = _means(found, "size").sort_values("x", kind="stable")
+    frame = _in_order_of(found, frame)
+    panels = list(dict.fromkeys(frame["panel"]))
+    title = _scaling_title(shown, len(theirs) > 0)
+    figure = _lines(_with_intervals(frame) if shown.of_problems else frame, title, "objects", shown.title)
+    for panel in panels:
+        place, of_domain = _place(panels, panel), sized[sized["domain"] == panel]
+        if metric == "coverage":
+            _add_ceiling(figure, of_domain, place)
+        if len(theirs):
+            _mark_sizes(figure, panel, place)
+        if len(theirs) and metric == "coverage":
+            _mark_scales(figure, select(theirs, metric="scale", domain=panel), place)
+        bound = scaling_sizes(panel).get("bound")
+        if len(theirs) and metric == "plan_length" and bound is not None:
+            ends = sorted(set(of_domain["size"]))[:: max(1, of_domain["size"].nunique() - 1)]
+            words = "%{x} objects: at most %{y} actions"
+            _add_dotted(figure, ends, [bound + size for size in ends], "most actions allowed", words, place)
+    if shown.of_problems:  # above 1 is room for the marks' words
+        top = 1.4 if len(theirs) and metric == "coverage" else 1.05
+        figure.update_yaxes(range=[-0.03, top], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    else:
+        figure.update_yaxes(rangemode="tozero")
+    return figure.update_layout(margin_t=100)
+
+
+def _scaling_title(metric: Metric, marked: bool) -> str:
+    bands = ", with 95 % Wilson bands" if metric.of_problems else ""
+    words = escape(f"{metric.title.capitalize()} over size{bands}")
+    marks = "shaded: sizes of training (blue) and validation (yellow)"
+    if metric.name == "coverage":
+        marks += "; dashed: Scale as published, by validation"
+    return f"{words}<br><sup>{marks}</sup>" if marked else words
+
+
+def _add_ceiling(figure: go.Figure, sized: pd.DataFrame, place: dict[str, int]) -> None:
+    """The share of problems with a known plan within the bound: the maximum over planners, whose problems are equal."""
+    fits, coverage = (sized[sized["metric"] == name].groupby("size")["value"].max() for name in ("fits", "coverage"))
+    if any(share > coverage.get(size, 0) for size, share in fits.items()):
+        words = "%{x} objects: %{y:.2f}"
+        _add_dotted(figure, list(fits.index), list(fits), "a plan within the bound is known", words, place)
+
+
+def _add_dotted(
+    figure: go.Figure, x: Sequence[int], y: Sequence[float], name: str, words: str, place: dict[str, int]
+) -> None:
+    """A grey dotted line, in the legend once."""
+    line = {"mode": "lines", "line": {"color": _GREY, "dash": "dot"}, "name": name, "legendgroup": name}
+    first = not any(each.legendgroup == name for each in figure.data)
+    figure.add_trace(go.Scatter(x=list(x), y=list(y), hovertemplate=words, showlegend=first, **line), **place)
+
+
+def _mark_sizes(figure: go.Figure, domain: str, place: dict[str, int]) -> None:
+    """Shades the sizes of training and of validation."""
+    known = scaling_sizes(domain)
+    for name, colour in (("train", "#0072b2"), ("validation", "#e69f00")) if known else ():
+        x0, x1 = min(known[name]) - 0.5, max(known[name]) + 0.5
+        figure.add_vrect(x0=x0, x1=x1, fillcolor=colour, opacity=0.14, line_width=0, layer="below", **place)
+
+
+def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int]) -> None:
+    """A dashed line at each published Scale; the words are below each other, since the lines are often close."""
+    for row in scales.itertuples():
+        order = VALIDATIONS.index(row.selected_by) if row.selected_by in VALIDATIONS else len(VALIDATIONS)
+        text = {"text": f"{escape(row.selected_by)} {row.value:g}", "font": {"size": 11}, "yshift": -15 * order}
+        line = {"color": _GREY, "dash": "dash", "width": 1}
+        figure.add_vline(x=row.value, line=line, annotation=text, annotation_position="top right", **place)
+
+
+def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "plan length") -> go.Figure:
+    """One planner's numbers over another's (by title) on the instances that both tried, domains by colour and mark.
+
+    A number is the mean over the seeds that solved; what a planner solved with no seed is on the dotted line at the
+    margin. The title counts who solved what. A point's `customdata` is [domain, suite, split, problem].
+    """
+    place = ["domain", "suite", "split", "problem"]
+    numbers = attempts[_MEASURES[measure]].astype("float64").where(attempts["solved"])
+    sides = attempts.assign(number=numbers).groupby(["planner", *place], sort=False)["number"].mean()
+    known = set(sides.index.get_level_values("planner"))
+    if {across, up} <= known:
+        pairs = pd.concat({"x": sides[across], "y": sides[up]}, axis=1, join="inner").reset_index()
+    else:
+        pairs = pd.DataFrame(columns=[*place, "x", "y"])
+    edge = 1.12 * max([*pairs["x"].dropna(), *pairs["y"].dropna()], default=1.0)
+    words = [
+        f"{row.problem} of {row.domain}, {row.split}; {measure}: across {_number(row.x)}, up {_number(row.y)}"
+        for row in pairs.itertuples()
+    ]
+    frame = pairs.fillna({"x": edge, "y": edge}).assign(words=[escape(each) for each in words], name=pairs["domain"])
+    figure = px.scatter(
+        frame.assign(name=frame["name"].map(escape)), x="x", y="y", color="name", symbol="name", opacity=0.7,
+        color_discrete_sequence=COLOURS, symbol_sequence=SYMBOLS, custom_data=place, text="words",
+        template="plotly_white", title=_counts(pairs), height=520,
+    )  # fmt: skip
+    figure.update_traces(mode="markers", marker_size=8, hovertemplate="%{text}<extra></extra>")
+    rule = {"color": "#8a8f98", "width": 1, "dash": "dot"}
+    most = edge / 1.12
+    figure.add_shape(type="line", x0=0, y0=0, x1=most, y1=most, line={**rule, "dash": "solid"})
+    figure.add_shape(type="line", x0=edge, y0=0, x1=edge, y1=edge, line=rule)
+    figure.add_shape(type="line", x0=0, y0=edge, x1=edge, y1=edge, line=rule)
+    span = {"range": [-0.03 * edge, 1.04 * edge], "zeroline": False}
+    figure.update_xaxes(title_text=escape(f"{measure}, {across}"), **span)
+    figure.update_yaxes(title_text=escape(f"{measure}, {up}"), **span)
+    note = {"text": "not solved", "showarrow": False}
+    figure.add_annotation(x=edge, y=0, textangle=-90, xanchor="right", yanchor="bottom", **note)
+    figure.add_annotation(x=0, y=edge, xanchor="left", yanchor="top", **note)
+    return figure.update_layout(margin={"l": 60, "r": 20, "t": 70, "b": 50}, legend_title_text="")
+
+
+def _number(value: float) -> str:
+    return "not solved" if pd.isna(value) else f"{value:.3g}"
+
+
+def _counts(pairs: pd.DataFrame) -> str:
+    """Who solved how many, in words."""
+    x, y = pairs["x"].notna(), pairs["y"].notna()
+    both = pairs[x & y]
+    less = (both["x"] < both["y"]).sum(), (both["y"] < both["x"]).sum()
+    return (
+        f"n = {len(pairs)}: both solve {len(both)} (less across {less[0]}, less up {less[1]}), "
+        f"across alone {(x & ~y).sum()}, up alone {(~x & y).sum()}, neither {(~x & ~y).sum()}"
+    )
+
+
+def instance_map(attempts: pd.DataFrame) -> go.Figure:
+    """Every instance, smallest first, by every planner, best on top: a panel for each domain, a mark for each pair.
+
+    Colour and shape show whether all seeds, some or none solved it. A mark's `customdata` is [domain, suite, split,
+    problem, planner].
+    """
+    by_domain = attempts.groupby(["planner", "domain"])["solved"].mean().groupby("planner").mean()
+    planners = list(by_domain.sort_values(ascending=False, kind="stable").index)
+    rows, ticks = [], []
+    for domain, own in attempts.groupby("domain", sort=False):
+        instances = sorted(set(zip(own["size"], own["split"], own["problem"], strict=True)))
+        places = {(split, problem): place for place, (_, split, problem) in enumerate(instances)}
+        ticks.append((_size_ticks([size for size, _, _ in instances]), len(instances)))
+        groups: dict[tuple[str, str, str], list[Any]] = {}
+        for row in own.itertuples():
+            groups.setdefault((row.split, row.problem, row.planner), []).append(row)
+        for (split, problem, planner), tried in groups.items():
+            solved = sum(row.solved for row in tried)
+            state = "solved" if solved == len(tried) else "solved by some seeds" if solved else "not solved"
+            place = (domain, tried[0].suite, split, problem, planner)
+            rows.append((*place, places[split, problem], state, escape(planner), _hover(tried)))
+    names = ["domain", "suite", "split", "problem", "planner", "x", "state", "y", "words"]
+    frame = pd.DataFrame(rows, columns=names)
+    panels = max(1, len(ticks))
+    height = 24 * len(planners) + 95
+    figure = px.scatter(
+        frame.assign(panel=frame["domain"].map(escape)), x="x", y="y", color="state", symbol="state", facet_col="panel",
+        facet_col_wrap=1, facet_row_spacing=95 / (height * panels) if panels > 1 else 0, text="words",
+        custom_data=names[:5], height=panels * height + 40,
+        color_discrete_map={name: colour for name, (colour, _) in _OUTCOMES.items()},
+        symbol_map={name: symbol for name, (_, symbol) in _OUTCOMES.items()},
+        category_orders={"y": [escape(name) for name in planners], "state": list(_OUTCOMES)},
+    )  # fmt: skip
+    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
+    most = max((number for _, number in ticks), default=1)
+    figure.update_traces(
+        mode="markers", hovertemplate="%{text}<extra></extra>", marker_size=max(4, min(15, 700 // max(1, most)))
+    )
+    figure.for_each_trace(
+        lambda trace: trace.update(marker_line={"width": 2, "color": _OUTCOMES["not solved"][0]}),
+        {"name": "not solved"},
+    )
+    figure.update_yaxes(automargin=True, showgrid=False, title_text="")
+    for number, (marks, instances_there) in enumerate(ticks):
+        figure.update_xaxes(
+            matches=None, showticklabels=True, title_text="instances by number of objects", tickvals=list(marks),
+            ticktext=list(marks.values()), range=[-0.8, instances_there - 0.2], showgrid=False, zeroline=False,
+            row=panels - number, col=1,
+        )  # fmt: skip
+    legend = {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0, "title_text": ""}
+    margin = {"l": 10, "r": 10, "t": 70, "b": 50}
+    return figure.update_layout(margin=margin, hovermode="closest", dragmode=False, legend=legend)
+
+
+def _hover(tried: Sequence[Any]) -> str:
+    row = tried[0]
+    ended = ", ".join(f"{count} {outcome}" for outcome, count in Counter(each.outcome for each in tried).items())
+    words = row.outcome if len(tried) == 1 else f"of {len(tried)} seeds {ended}"
+    return escape(f"{row.problem} ({row.split}, {row.size} objects), {row.planner}: {words}")
+
+
+def _size_ticks(sizes: Sequence[int]) -> dict[int, str]:
+    """The number of objects where it changes, as often as there is room for it."""
+    changes = [0, *(place for place, (one, other) in enumerate(pairwise(sizes), start=1) if one != other)]
+    room = max(1, len(sizes) // 40)
+    shown = [at for number, at in enumerate(changes) if number == 0 or at - changes[number - 1] >= room]
+    return {at: str(sizes[at]) for at in shown}
+
+
+def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
+    """Rates as dots with their 95 % Wilson intervals: a panel for each group, lines compared, series by mark.
+
+    Columns: `panel`, `line`, `series`, `value`, `count`, and `trials` where fewer of the cases are distinct. Panels,
+    lines and series are in the order in which they come.
+    """
+    frame = _with_intervals(shown.assign(trials=shown["trials"] if "trials" in shown else shown["count"]), "trials")
+    lines, series = (list(dict.fromkeys(frame[name])) for name in ("line", "series"))
+    shifts = {name: (place - (len(series) - 1) / 2) * 0.6 / len(series) for place, name in enumerate(series)}
+    heights = [lines.index(row.line) + shifts[row.series] for row in frame.itertuples()]
+    frame = frame.assign(
+        y=heights, above=frame["high"] - frame["value"], below=frame["value"] - frame["low"],
+        panel=frame["panel"].map(escape), series=frame["series"].map(escape),
+    )  # fmt: skip
+    figure = px.scatter(
+        frame, x="value", y="y", color="series", symbol="series", facet_col="panel", error_x="above",
+        error_x_minus="below", custom_data=["count", "low", "high"], template="plotly_white",
+        color_discrete_sequence=("#000000", "#d55e00", "#0072b2", "#009e73"),
+        symbol_sequence=("circle", "diamond-open", "square", "triangle-up-open"), height=160 + 70 * len(lines),
+        title=f"{escape(title)}<br><sup>with 95 % Wilson intervals</sup>",
+    )  # fmt: skip
+    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
+    interval = "%{x:.2f} [%{customdata[1]:.2f}, %{customdata[2]:.2f}], n = %{customdata[0]}"
+    figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}})
+    if len(series) < 2:
+        figure.update_traces(showlegend=False)
+    figure.update_xaxes(range=[-0.05, 1.05], title_text=axis, dtick=0.5, tickformat=".1f")
+    names = [escape(name) for name in lines]
+    figure.update_yaxes(
+        tickvals=list(range(len(lines))), ticktext=names, range=[len(lines) - 0.5, -0.5], automargin=True, title_text=""
+    )
+    legend = {"orientation": "h", "y": -90 / (70 * len(lines) + 1), "yanchor": "top", "title_text": ""}
+    return figure.update_layout(margin={"l": 60, "r": 20, "t": 90, "b": 90}, legend=legend)

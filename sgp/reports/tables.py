@@ -1,22 +1,23 @@
-"""Coverage tables: our lines beside the published ones."""
+"""Tables of scores: seeds pooled to one cell, scores pivoted to lines and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from statistics import mean, pstdev
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import nan
+from statistics import fmean, mean, pstdev
+from typing import TYPE_CHECKING, Any
 
-from sgp.datasets.store import data_folder
-from sgp.datasets.suite import SPLITS
-from sgp.domains import canonical_name
 from sgp.errors import InputError
-from sgp.evaluation.attempts import AttemptRow, read_attempts
 from sgp.evaluation.metrics import METRICS
-from sgp.evaluation.scores import Score, read_scores, wilson
-from sgp.planning.subject import PlannerName
-from sgp.reports.sheets import Row, Sheet
+from sgp.evaluation.scores import select, wilson
+from sgp.planning.subject import SPLITS, Variant
+from sgp.reports.table import Row, Table
 
-_DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
+if TYPE_CHECKING:
+    import pandas as pd
+
 OTHER_INSTANCES = (
     "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
 )
@@ -25,277 +26,430 @@ READING = (
     "or on those of them that are distinct up to renaming of objects (of published numbers that is not known). "
     "xN: N seeds; deterministic planners run once. * marks a published number whose interval does not meet ours."
 )
+DECODINGS = (
+    "Coverage by decoding, a training a line: its standard deviation over seeds, and the 95 % Wilson interval on n "
+    "problems, or on the distinct ones of them."
+)
+DIAGNOSTICS = (
+    "On the states of expert plans. Ranks are among successors that the encoding can tell apart; indistinct is the "
+    "share of successor states that are collapsed into another; unseen is the share of features outside the "
+    "training vocabulary; perfect is the coverage of greedy decoding, without a beam, when every prediction is "
+    "the expert's next embedding: what features and decoding alone lose."
+)
+BY_NAME = (
+    " By name is the share of decisions that change where objects have other names; the same decision leads to states "
+    "that differ in interchangeable objects alone."
+)
+RETRIEVAL = (
+    "Intervals of 95 % by n instances; ties count by their expected value. pool: candidates; chance: Hit@5 by any "
+    "order; Acc@1: the action among the applicable ones; plans: of which every next state is among five; followed: "
+    "plans executed exactly by the model's own predictions."
+)
+_DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
+_DIAGNOSTICS = (
+    *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),
+    *("name_sensitivity", "coverage"),
+)
+_STOPPED_FIRST = ("memory", "timeout", "refused", "stuck", "horizon")  # outcomes
 
 
-def measured() -> list[Score]:
-    """The scores that were measured and committed, from all files. Raises StoreError naming a line that is no score."""
-    return [score for path in sorted((data_folder() / "measured").glob("scores-*.csv")) for score in read_scores(path)]
-
-
-def of_suite(scores: Sequence[Score], suite: str) -> list[Score]:
-    """The scores on one suite. Raises InputError with the suites there are where there are none."""
-    found = [score for score in scores if score.suite == suite]
-    if scores and not found:
-        others = ", ".join(sorted({score.suite for score in scores}))
-        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
-    return found
-
-
-def measured_attempts() -> list[AttemptRow]:
-    """The attempts behind the committed scores. Raises StoreError naming a line that is no attempt."""
-    return [row for path in sorted((data_folder() / "measured").glob("attempts-*.csv")) for row in read_attempts(path)]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of a table: a paper's name (empty for ours) and a planner."""
-
-    paper: str
-    planner: PlannerName
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Coverage of one planner in one split: the mean over seeds, its standard deviation, and the number of problems.
-
-    `trials` of the `count` problems are distinct up to renaming of objects; where that is not known it is all.
-    """
-
-    value: float
-    spread: float | None
-    count: int
-    trials: int
-    seeds: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % Wilson interval of the mean over all problems and seeds, on the number of distinct problems.
-
-        Neither another seed nor another naming of the same problem is further evidence on problems.
-        """
-        return wilson(self.value, self.trials)
-
-    @property
-    def n(self) -> str:
-        """The number of problems in words, with that of distinct ones where it differs."""
-        return counted(self.count, self.trials)
-
-    def overlaps(self, other: Coverage) -> bool:
-        """Whether the intervals share a point."""
-        (low, high), (other_low, other_high) = self.interval, other.interval
-        return low <= other_high and other_low <= high
-
-    def __str__(self) -> str:
-        spread = f" ±{_short(self.spread)}" if self.spread else ""
-        if not self.count:
-            return f"{_short(self.value)}{spread}"
-        low, high = self.interval
-        return f"{_short(self.value)}{spread} [{_short(low)}, {_short(high)}]"
-
-
-def counted(count: int, distinct: int) -> str:
-    """A number of problems in words: "219 (131 distinct)", or "20" where all are."""
-    return str(count) if distinct == count else f"{count} ({distinct} distinct)"
-
-
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Two digits after the point, and none before it where that would be 0."""
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
 
 
-def cell(scores: Sequence[Score]) -> Coverage | None:
-    """The scores of one cell as one: seeds are averaged, a published score stands as printed."""
-    if not scores:
-        return None
-    values = [score.value for score in scores]
-    spread = scores[0].spread if len(scores) == 1 else pstdev(values)
-    largest = max(scores, key=lambda score: score.count)
-    seeds = len({score.seed for score in scores})
-    return Coverage(mean(values), spread, largest.count, largest.trials, seeds)
+def counted(count: int, distinct: int) -> str:
+    """A number of problems in words: "219 (131 distinct)", or "20" if all are distinct."""
+    return str(count) if distinct == count else f"{count} ({distinct} distinct)"
 
 
-def select(scores: Iterable[Score], line: Line, domain: str, split: str) -> list[Score]:
-    """The whole-split coverage scores of a planner."""
-    return [
-        score
-        for score in scores
-        if (score.paper, score.planner) == (line.paper, line.planner)
-        and canonical_name(score.domain) == canonical_name(domain)
-        and (score.split, score.metric, score.size) == (split, "coverage", None)
-    ]
+@dataclass(frozen=True)
+class Pooled:
+    """Scores of several seeds as one: their mean `value` and standard deviation (of a single score as printed).
 
-
-def coverage_of(
-    scores: Iterable[Score],
-    method: str,
-    variant: str,
-    domain: str,
-    suite: str,
-    split: str,
-    paper: str = "",
-    decoding: str = "",
-    selected_by: str = "",
-) -> Coverage | None:
-    """Coverage of one planner on a whole split of a suite, over its seeds; None where it is not among the scores.
-
-    Ours, or what a `paper` printed (its suite is "published").
+    `count` problems, of which `trials` are distinct as far as known; `low` and `high`, the 95 % Wilson interval of the
+    mean on the distinct problems (neither another seed nor other names of objects are further evidence); `n` and
+    `text` in words.
     """
-    of_suite = (each for each in scores if each.suite == suite)
-    return cell(select(of_suite, Line(paper, PlannerName(method, variant, decoding, selected_by)), domain, split))
+
+    value: float
+    spread: float
+    count: int
+    trials: int
+    seeds: int
+    low: float
+    high: float
+    n: str
+    text: str
 
 
-def lines_of(scores: Iterable[Score]) -> list[Line]:
-    """The lines whose coverage was scored, in order."""
-    return list(dict.fromkeys(Line(score.paper, score.planner) for score in scores if score.metric == "coverage"))
+def pool(scores: Sequence[Any]) -> Pooled:
+    """Rows of scores (`itertuples`), at least one, as one number."""
+    import pandas as pd
+
+    values = [row.value for row in scores]
+    largest = max(scores, key=lambda row: row.count)
+    count = int(largest.count)
+    trials = count if pd.isna(largest.distinct) else int(largest.distinct)
+    value, spread = mean(values), scores[0].spread if len(scores) == 1 else pstdev(values)
+    low, high = wilson(value, trials) if 0 <= value <= 1 else (nan, nan)
+    text = short(value) + (f" ±{short(spread)}" if spread > 0 else "")
+    text += f" [{short(low)}, {short(high)}]" if count else ""
+    seeds = len({row.seed for row in scores})
+    return Pooled(value, spread, count, trials, seeds, low, high, counted(count, trials), text)
 
 
-def domains_and_splits(scores: Iterable[Score]) -> dict[str, list[str]]:
+def pool_seeds(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """One row for each combination of the columns `by`, in order of first appearance, with the fields of `Pooled`."""
+    import pandas as pd
+
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for row in scores.itertuples(index=False):
+        groups.setdefault(tuple(getattr(row, name) for name in by), []).append(row)
+    return pd.DataFrame(
+        [(*key, *vars(pool(rows)).values()) for key, rows in groups.items()],
+        columns=[*by, *(field.name for field in fields(Pooled))],
+    )
+
+
+def pivot(
+    scores: pd.DataFrame,
+    lines: Sequence[str],
+    column: str,
+    words: Callable[[pd.DataFrame], str],
+    title: str = "",
+    caption: str = "",
+    columns: Iterable[Any] | None = None,
+    headings: Sequence[str] = (),
+    extra: Mapping[str, Callable[[pd.DataFrame], str]] | None = None,
+    section: str = "",
+) -> Table:
+    """A table with a line for each combination of the columns `lines` and a cell for each value of `column`.
+
+    `words` writes a cell from its rows; a cell without rows is empty. `columns` orders the cells. `headings` are those
+    of all columns. `extra` adds columns between lines and cells, written from all rows of a line; values of the column
+    `section` head groups of lines.
+    """
+    extra = extra or {}
+    shown = list(dict.fromkeys(scores[column])) if columns is None else list(columns)
+    rows: list[Row] = []
+    for name, part in scores.groupby(section, sort=False) if section else [("", scores)]:
+        if section:
+            rows.append(Row((str(name), *[""] * (len(lines) - 1 + len(extra) + len(shown))), heading=True))
+        for key, group in part.groupby(list(lines), sort=False):
+            cells = [group[group[column] == value] for value in shown]
+            own = (*map(str, key), *(write(group) for write in extra.values()))
+            rows.append(Row((*own, *(words(cell) if len(cell) else "" for cell in cells))))
+    return Table(title, tuple(headings or (*lines, *extra, *map(str, shown))), tuple(rows), caption)
+
+
+def splits_by_domain(scores: pd.DataFrame) -> dict[str, list[str]]:
     """The splits of each domain whose coverage was scored, in the order of the paper."""
     order = {split: place for place, split in enumerate(SPLITS)}
-    found: dict[str, list[str]] = {}
-    for score in scores:
-        if score.metric == "coverage" and score.split not in found.setdefault(score.domain, []):
-            found[score.domain].append(score.split)
-    return {name: sorted(splits, key=lambda split: order.get(split, len(order))) for name, splits in found.items()}
+    covered = scores[scores["metric"] == "coverage"]
+    return {
+        domain: sorted(dict.fromkeys(part["split"]), key=lambda split: order.get(split, len(order)))
+        for domain, part in covered.groupby("domain", sort=False)
+    }
 
 
-def coverage_sheet(
-    ours: Sequence[Score],
-    theirs: Sequence[Score],
-    title: str,
-    splits: Collection[str] = (),
-    all_published: bool = False,
-) -> Sheet:
-    """Coverage: a line for each of our planners with its published twin below it.
+class CoverageCells:
+    """The cells of a coverage table: pooled scores by paper ("" for ours), planner, domain and split."""
 
-    A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
-    split one section with a column for each domain. `all_published` adds the published planners that have no twin here,
-    and shows them alone where there are none of ours. Raises InputError for a split without scores, naming those there
-    are.
+    def __init__(self, whole: pd.DataFrame) -> None:
+        ours, theirs = (set(whole["domain"][whole["paper"].eq("") == own]) for own in (True, False))
+        self._name: Callable[[str], str] = str
+        if theirs and not ours <= theirs:  # a domain may have another name in the paper
+            from sgp.domains import canonical_name
+
+            self._name = canonical_name
+        by = ("paper", "planner", "domain", "split")
+        pooled = pool_seeds(whole.assign(domain=whole["domain"].map(self._name)), by)
+        self._cells = {(row.paper, row.planner, row.domain, row.split): row for row in pooled.itertuples(index=False)}
+        lines = dict.fromkeys(zip(whole["paper"], whole["planner"], strict=True))
+        self.ours = [planner for paper, planner in lines if not paper]
+        self.theirs = [line for line in lines if line[0]]
+
+    def of(self, paper: str, planner: str, places: Sequence[tuple[str, str]]) -> list[Any]:
+        """The cells of a line at these places (domain, split), None where there is none."""
+        return [self._cells.get((paper, planner, self._name(domain), split)) for domain, split in places]
+
+
+def coverage_table(
+    scores: pd.DataFrame, title: str, splits: Collection[str] = (), all_published: bool = False
+) -> Table:
+    """Coverage: a line for each of our planners with its published counterpart below it.
+
+    A section for each domain and a column for each split (with its own headings where the domains' splits differ); for
+    a single split one section with a column for each domain. `all_published` adds the published planners without a
+    counterpart, and shows them alone where there are none of ours. Raises InputError for a split without scores.
     """
-    scored = domains_and_splits(ours if ours or not all_published else theirs)
+    whole = select(scores, metric="coverage", size=None)
+    ours = whole[whole["paper"] == ""]
+    scored = splits_by_domain(ours if len(ours) or not all_published else whole)
     places = {domain: [split for split in found if not splits or split in splits] for domain, found in scored.items()}
     names = list(dict.fromkeys(split for found in places.values() for split in found))
-    unknown = set(splits) - set(names)
-    if unknown:
+    if unknown := set(splits) - set(names):
         known = sorted({split for found in scored.values() for split in found})
         raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(known)}")
+    cells, counts = CoverageCells(whole), ours if len(ours) else whole
+    width = max(map(len, places.values()), default=0)
     rows: list[Row] = []
-    headings: tuple[str, ...]
     if len(names) == 1:
         headings = ("planner", *places)
-        rows += _section(names[0], [(domain, names[0]) for domain in places], ours, theirs, all_published)
-    elif len(names) > max(map(len, places.values()), default=0):
-        # Every domain has splits of its own: each section names them.
-        width = max(map(len, places.values()))
+        rows += _section(names[0], [(domain, names[0]) for domain in places], cells, counts, all_published)
+    elif len(names) > width:  # domains have splits of their own, named in each section
         headings = ("planner", *[""] * width)
         for domain, found in places.items():
-            first, *others = _section(domain, [(domain, split) for split in found], ours, theirs, all_published)
+            first, *others = _section(domain, [(domain, split) for split in found], cells, counts, all_published)
             titles = (f"{split}, {count}" for split, count in zip(found, first.words[1:], strict=True))
             lines = [replace(first, words=(domain, *titles)), *others]
             rows += [replace(row, words=row.words + ("",) * (width + 1 - len(row.words))) for row in lines]
     else:
         headings = ("planner", *names)
         for domain in places:
-            rows += _section(domain, [(domain, split) for split in names], ours, theirs, all_published)
+            rows += _section(domain, [(domain, split) for split in names], cells, counts, all_published)
     caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
-    return Sheet(title, headings, tuple(rows), caption)
+    return Table(title, headings, tuple(rows), caption)
 
 
 def _section(
-    name: str,
-    columns: Sequence[tuple[str, str]],
-    ours: Sequence[Score],
-    theirs: Sequence[Score],
-    all_published: bool,
+    name: str, places: Sequence[tuple[str, str]], cells: CoverageCells, counts: pd.DataFrame, all_published: bool
 ) -> list[Row]:
-    counts = [cell(_whole(ours or theirs, *place)) for place in columns]
-    rows = [Row((name, *(f"n = {each.n}" if each and each.count else "" for each in counts)), heading=True)]
-    others = lines_of(theirs)
-    for line in lines_of(ours):
-        cells = [cell(select(ours, line, *place)) for place in columns]
-        if not any(cells):
+    problems = pool_seeds(counts, ("domain", "split"))
+    n_of = {(row.domain, row.split): f"n = {row.n}" for row in problems.itertuples(index=False) if row.count}
+    rows = [Row((name, *(n_of.get(place, "") for place in places)), heading=True)]
+    others = list(cells.theirs)
+    for planner in cells.ours:
+        own = cells.of("", planner, places)
+        if not any(own):
             continue
-        seeds = max(each.seeds for each in cells if each is not None)
-        rows.append(Row((f"{line.planner.title} x{seeds}", *map(_words, cells))))
-        for twin in [each for each in others if each.planner == line.planner]:
-            published_cells = [cell(select(theirs, twin, *place)) for place in columns]
-            words = [_words(their, own) for their, own in zip(published_cells, cells, strict=True)]
+        seeds = max(cell.seeds for cell in own if cell is not None)
+        rows.append(Row((f"{planner} x{seeds}", *(cell.text if cell else "" for cell in own))))
+        for line in [line for line in others if line[1] == planner]:
+            pairs = zip(cells.of(*line, places), own, strict=True)
+            words = [f"{printed.text}{_mark(printed, cell)}" if printed else "" for printed, cell in pairs]
             if any(words):
                 rows.append(Row(("  published", *words), published=True))
-            others.remove(twin)
+            others.remove(line)
     if all_published:
         for line in others:
-            cells = [cell(select(theirs, line, *place)) for place in columns]
-            if any(cells):
-                rows.append(Row((f"{line.planner.title}, published", *map(_words, cells)), published=True))
+            printed = cells.of(*line, places)
+            if any(printed):
+                words = [cell.text if cell else "" for cell in printed]
+                rows.append(Row((f"{line[1]}, published", *words), published=True))
     return rows
 
 
-def _whole(scores: Iterable[Score], domain: str, split: str) -> list[Score]:
-    return [
-        score
-        for score in scores
-        if (score.domain, score.split, score.metric, score.size) == (domain, split, "coverage", None)
-    ]
+def _mark(printed: Any, own: Any) -> str:
+    """A star where the intervals of two cells share no point."""
+    return " *" if own and (printed.low > own.high or own.low > printed.high) else ""
 
 
-def _words(shown: Coverage | None, ours: Coverage | None = None) -> str:
-    if shown is None:
-        return ""
-    return f"{shown}{' *' if ours is not None and not ours.overlaps(shown) else ''}"
-
-
-def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
-    """What stands behind the coverage of whole splits.
-
-    Mean plan length of solved problems, their cost where there is a metric, and the quotient by the expert's; mean
-    decisions and seconds of all problems; how many problems ended otherwise than solved.
-    """
-    groups: dict[tuple[str, str, str], dict[str, Score]] = {}
-    for score in scores:
-        if score.size is None:
-            groups.setdefault((score.model, score.domain, score.split), {})[score.metric] = score
-    costly = any("plan_cost" in found for found in groups.values())
+def details_table(scores: pd.DataFrame, title: str) -> Table:
+    """Behind the coverage of whole splits: solved problems, means of their plans, and how the others ended."""
+    whole = _with_model(select(scores, size=None))
+    costly = "plan_cost" in set(whole["metric"])
     details = [name for name in _DETAILS if costly or name != "plan_cost"]
-    rows = []
-    for place, found in groups.items():
-        if "coverage" not in found:
-            continue
-        coverage = found["coverage"]
-        others = {name.removeprefix("outcome_"): each for name, each in found.items() if name.startswith("outcome_")}
-        others.pop("solved", None)
-        rows.append(
-            (
-                *place,
-                f"{coverage.value * coverage.count:.0f} of {counted(coverage.count, coverage.trials)}",
-                *(_number(found.get(name)) for name in details),
-                ", ".join(f"{name} {METRICS[each.metric].show(each.value)}" for name, each in sorted(others.items())),
-            )
-        )
+
+    def solved(line: pd.DataFrame) -> str:
+        cell = pool(list(line[line["metric"] == "coverage"].itertuples()))
+        return f"{cell.value * cell.count:.0f} of {cell.n}"
+
+    def unsolved(line: pd.DataFrame) -> str:
+        found = {row.metric.removeprefix("outcome_"): row for row in line.itertuples() if "outcome_" in row.metric}
+        return ", ".join(f"{name} {_shown(found[name])}" for name in sorted(found) if name != "solved")
+
+    covered = whole.groupby(["model", "domain", "split"])["metric"].transform(lambda names: "coverage" in set(names))
+    table = pivot(
+        whole[covered.astype(bool)],
+        ("model", "domain", "split"),
+        "metric",
+        _first,
+        title,
+        columns=details,
+        extra={"solved": solved, "otherwise": unsolved},
+    )
+    rows = [Row((*row.words[:4], *row.words[5:], row.words[4])) for row in table.rows]
     headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in details), "otherwise")
-    return Sheet.of(title, headings, rows)
+    return Table(title, headings, tuple(rows))
 
 
-def _number(score: Score | None) -> str:
-    return "" if score is None else METRICS[score.metric].show(score.value)
+def _with_model(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores with a column `model`, planner and seed in words."""
+    seeds = scores["seed"].map(lambda seed: f" seed {seed}", na_action="ignore").astype(object)
+    return scores.assign(model=scores["planner"] + seeds.where(seeds.notna(), ""))
 
 
-def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
-    """How coverage differs among runs that should be alike, such as those of a jackknife: a line a domain and split."""
-    lines = []
-    for domain, splits in domains_and_splits(scores).items():
+def _shown(row: Any) -> str:
+    return METRICS[row.metric].show(row.value)
+
+
+def _first(cell: pd.DataFrame) -> str:
+    return _shown(next(cell.iloc[-1:].itertuples()))
+
+
+def diagnostics_table(scores: pd.DataFrame, title: str = "Diagnostics on expert states") -> Table:
+    """A line for each planner, domain and split, with the coverage reached where it was scored."""
+    whole = _with_model(select(scores, size=None, metric=_DIAGNOSTICS))
+    whole = whole.sort_values(["model", "domain", "split"], kind="stable")
+    named = "name_sensitivity" in set(whole["metric"])
+    shown = [name for name in _DIAGNOSTICS if named or name != "name_sensitivity"]
+    diagnosed = whole.groupby(["model", "domain", "split"])["metric"].transform(lambda all_: "expert_rank" in set(all_))
+    return pivot(
+        whole[diagnosed.astype(bool)],
+        ("model", "domain", "split"),
+        "metric",
+        _first,
+        title,
+        DIAGNOSTICS + (BY_NAME if named else ""),
+        columns=shown,
+        headings=("planner", "domain", "split", "decisions", *(METRICS[name].heading for name in shown)),
+        extra={"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])},
+    )
+
+
+def decodings_table(scores: pd.DataFrame, title: str) -> Table:
+    """Coverage of whole splits: a line for each training and split, a column for each decoding."""
+    from sgp.evaluation.scores import with_planners
+
+    whole = select(scores, metric="coverage", size=None, paper="")
+    columns = list(dict.fromkeys(whole["decoding"]))
+    trainings = with_planners(whole.assign(decoding="")).assign(decoding=whole["decoding"])
+
+    def n(line: pd.DataFrame) -> str:
+        pooled = pool_seeds(line, ("decoding",))
+        return str(pooled["n"].iloc[pooled["count"].to_numpy().argmax()])
+
+    return pivot(
+        trainings,
+        ("planner", "domain", "split"),
+        "decoding",
+        lambda cell: pool(list(cell.itertuples())).text,
+        title,
+        DECODINGS,
+        columns,
+        ("training", "domain", "split", "n", *(name or "default" for name in columns)),
+        {"n": n},
+    )
+
+
+def spread_table(scores: pd.DataFrame, title: str) -> Table:
+    """How coverage differs among runs that should be equivalent, such as a jackknife's: a line a domain and split."""
+    rows = []
+    for domain, splits in splits_by_domain(scores).items():
         for split in splits:
-            values = {score.variant: score.value for score in _whole(scores, domain, split)}
-            worst = max(values, key=lambda variant: METRICS["coverage"].rank(values[variant]))
-            lines.append(
-                (
-                    domain,
-                    split,
-                    str(len(values)),
-                    f"{mean(values.values()):.4f}",
-                    f"{values[worst]:.4f}",
-                    "" if values[worst] == max(values.values()) else worst,
-                )
-            )
-    return Sheet.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), lines)
+            whole = select(scores, metric="coverage", size=None, domain=domain, split=split)
+            values = dict(zip(whole["variant"], whole["value"], strict=True))
+            worst = min(values, key=lambda variant: values[variant])
+            least = values[worst]
+            name = "" if least == max(values.values()) else worst
+            rows.append((domain, split, str(len(values)), f"{mean(values.values()):.4f}", f"{least:.4f}", name))
+    return Table.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), rows)
+
+
+def with_draws(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores with a column `problems`: how many training problems were drawn, missing where all were used.
+
+    The drawn number leaves the variant, so that the draws of a planner have one name.
+    """
+    import pandas as pd
+
+    from sgp.evaluation.scores import with_planners
+
+    parsed = {name: Variant.parse(name) for name in dict.fromkeys(scores["variant"])}
+    drawn = {name: None if variant.drawn is None else variant.drawn[0] for name, variant in parsed.items()}
+    plain = {name: str(replace(variant, drawn=None)) for name, variant in parsed.items()}
+    problems = pd.array([drawn[name] for name in scores["variant"]], dtype="Int64")
+    return with_planners(scores.assign(variant=scores["variant"].map(plain), problems=problems))
+
+
+def pool_draws(scores: pd.DataFrame) -> pd.DataFrame:
+    """The learning curves among scores: a row for each domain, split, planner and number of training `problems`.
+
+    Columns: `value`, the mean over the draws; `least` and `most`; number of `draws`; `count` of problems tried; `low`
+    and `high`, the Wilson interval of the mean.
+    """
+    import pandas as pd
+
+    drawn = with_draws(select(scores, metric="coverage", size=None))
+    rows = []
+    for key, curve in drawn[drawn["problems"].notna()].groupby(["domain", "split", "planner"], sort=False):
+        for problems, draws in curve.groupby("problems"):
+            values = draws["value"].tolist()
+            first = pool(list(draws.iloc[:1].itertuples()))
+            interval = wilson(mean(values), first.trials)
+            rows.append((*key, problems, mean(values), min(values), max(values), len(values), first.count, *interval))
+    names = ("domain", "split", "planner", "problems", "value", "least", "most", "draws", "count", "low", "high")
+    return pd.DataFrame(rows, columns=list(names))
+
+
+def learning_table(scores: pd.DataFrame, title: str) -> Table:
+    """Coverage by the number of training problems: mean and minimum over the draws, a line for each number."""
+    order = [(domain, split) for domain, splits in splits_by_domain(scores).items() for split in splits]
+    curves = sorted(pool_draws(scores).itertuples(), key=lambda row: order.index((row.domain, row.split)))
+    rows = [
+        (
+            *(row.domain, row.split, row.planner, str(row.problems), str(row.draws)),
+            *(f"{row.value:.3f}", f"{row.least:.3f}", f"[{row.low:.2f}, {row.high:.2f}]", str(row.count)),
+        )
+        for row in curves
+    ]
+    headings = ("domain", "split", "planner", "training problems", "draws", "mean coverage", "least", "95 %", "n")
+    return Table.of(title, headings, rows)
+
+
+def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
+    """One line a model and domain, for each protocol and kind of pools: hits with the interval of Hit@5, chance,
+    actions found, and whole plans. Values are means over seeds; intervals are on the instances measured on.
+    """
+    columns = {
+        "hit@1": "Hit@1",
+        "hit@5": "Hit@5",
+        "hit@10": "Hit@10",
+        "pool": "pool",
+        "chance_hit@5": "chance",
+        "acc@1": "Acc@1",
+        "plan_exact_hit@5": "plans",
+        "closed_loop_exact": "followed",
+    }
+
+    def words(cell: pd.DataFrame) -> str:
+        metric, value = cell["metric"].iloc[0], fmean(cell["value"])
+        if metric == "hit@5":
+            n = int(cell["count"].min())
+            return "{:.2f} [{:.2f}, {:.2f}], n = {}".format(value, *wilson(value, n), n)
+        return f"{value:.0f}" if metric == "pool" else f"{value:.2f}"
+
+    parts = []
+    for split, pools in dict.fromkeys(
+        zip(*(scores[scores["metric"] == "hit@1"][name] for name in ("split", "decoding")), strict=True)
+    ):
+        found = scores[(scores["split"] == split) & scores["decoding"].isin(["", pools])]
+        found = found.assign(model=(found["method"] + " " + found["variant"]))
+        ranked = found[found["decoding"] == pools]
+        order = {name: place for place, name in enumerate(dict.fromkeys(ranked["model"]))}
+        models = set(zip(ranked["model"], ranked["domain"], strict=True))
+        there = [key in models for key in zip(found["model"], found["domain"], strict=True)]
+        found = found[there].assign(section=f"{split}, pools {pools}")
+        parts.append(found.sort_values("model", key=lambda names: names.map(order), kind="stable"))
+    import pandas as pd
+
+    headings = ("model", "domain", *columns.values())
+    if not parts:
+        return Table(title, headings, (), RETRIEVAL)
+    whole = pd.concat(parts)
+    return pivot(whole, ("model", "domain"), "metric", words, title, RETRIEVAL, columns, headings, section="section")
+
+
+def failures_table(attempts: pd.DataFrame) -> Table:
+    """Unsolved attempts by outcome: those stopped by a limit or refused first, then the most frequent."""
+    keys = ["outcome", "planner", "domain", "split"]
+    unsolved = attempts[~attempts["solved"]]
+    counts = Counter(unsolved[keys].itertuples(index=False, name=None))
+    smallest: dict[tuple[Any, ...], Any] = {}
+    for row in unsolved.sort_values("size", kind="stable").itertuples():
+        smallest.setdefault((row.outcome, row.planner, row.domain, row.split), row)
+    ordered = sorted(counts, key=lambda key: (_STOPPED_FIRST.index(key[0]), -counts[key], key[1:]))
+    rows = [(*key, str(counts[key]), f"{smallest[key].problem} ({smallest[key].size} objects)") for key in ordered]
+    return Table.of("Unsolved attempts", ("ended", "planner", "domain", "split", "attempts", "smallest problem"), rows)

@@ -7,14 +7,14 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from sgp.api import configured
-from sgp.compilation import Kept, kept_kernels
+from sgp.compilation import kernel_folder
 from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
-from sgp.methods.fitting import shipped_folders
+from sgp.methods.run_lookup import shipped_folders
 from sgp.planning.policy import one_of_each, one_step
-from sgp.planning.subject import parted_variant
+from sgp.planning.subject import Variant
 from sgp.planning.task import Task
 
 # A second of training, which plans to validate, with what the planners of the package differ in.
@@ -30,8 +30,8 @@ _TRIED: list[bool] = []  # by this process
 
 def are_compiled() -> bool:
     """Whether `compile_kernels` was done here by the sources of this version, or tried by this process."""
-    kept = kept_kernels()
-    return bool(_TRIED) or (kept.some and any((folder / _ready(kept)).exists() for folder in kept.folders))
+    folder = kernel_folder()
+    return bool(_TRIED) or (folder is not None and (folder / _READY).exists())
 
 
 def compile_kernels() -> None:
@@ -40,29 +40,22 @@ def compile_kernels() -> None:
     Other processes wait meanwhile. Where no folder can be written, each process compiles for itself. Kernels of other
     methods' encoders are compiled when they are used.
     """
-    kept = kept_kernels()
-    folder = kept.folders[0]
-    with locked(folder) if kept.writable else nullcontext():
+    folder = kernel_folder()
+    with nullcontext() if folder is None else locked(folder):
         if are_compiled():
             return
         _TRIED.append(True)
         _train()
-        if kept.writable:
+        if folder is not None:
             with suppress(OSError):  # a full disk: the next process compiles what could not be saved
-                for stale in folder.glob(f"{_READY}-*"):
-                    stale.unlink()
-                (folder / _ready(kept)).touch()
-
-
-def _ready(kept: Kept) -> str:
-    return f"{_READY}-{kept.stamp}"
+                (folder / _READY).touch()
 
 
 def _train() -> None:
     """The planner of the package that learned from least anew, with less to learn."""
     run = min(map(open_run, shipped_folders()), key=lambda run: run.record["data"]["transitions"])
     key, task = run.key, Task(run.check_problem)
-    learner, _, config = configured(key.method, parted_variant(key.variant)[0], SMALL)
+    learner, _, config = configured(key.method, Variant.parse(key.variant).name, SMALL)
     data = learning_texts(learner.learns_from, load_suite(key.suite), [key.domain]).replayed()
     origin = Origin({}, data.domains, data.facts, "cpu", ())
     with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:

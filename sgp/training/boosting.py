@@ -1,4 +1,4 @@
-"""Fits boosted trees with early stopping on a validation set."""
+"""Training of boosted trees with early stopping on validation data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Rows = NDArray[np.floating[Any]]
 class BoostingConfig:
     """Hyperparameters of boosting. Defaults: state-centric, Table 7."""
 
-    depth: int = 8  # largest depth of a tree
-    learning_rate: float = 0.1  # how much of each tree is added
-    rounds: int = 1000  # most rounds
+    depth: int = 8  # maximum depth of a tree
+    learning_rate: float = 0.1  # factor of each tree's contribution
+    rounds: int = 1000  # maximum number of rounds
     patience: int = 10  # rounds without a better validation error before stopping
 
     def __post_init__(self) -> None:
@@ -53,11 +53,11 @@ def fit_boosted_trees(
     device: Device = "cpu",
     title: str = "boosting",
 ) -> tuple[BoostedTrees, Sequence[float]]:
-    """Trees for (rows [n, F], targets [n, D]), squared error, as many rounds as the validation error falls.
+    """Fit trees to (rows [n, F], targets [n, D]) by squared error until the validation error stops falling.
 
-    Also gives the validation error (root mean square) after each round that was trained; those kept end with the first
-    least one. Training is deterministic on one kind of device, and takes as many threads as `sgp.workers.threads` says;
-    `seed` is passed on although nothing is sampled.
+    Returns the trees up to the first round of least validation error, and the validation error (root mean square) after
+    each trained round. Training is deterministic on one kind of device; `sgp.workers.threads` sets the number of
+    threads. `seed` is passed on although nothing is sampled.
     """
     data = [xgboost.DMatrix(rows, label=targets, nthread=threads()) for rows, targets in (train, validation)]
     parameters = {
@@ -72,7 +72,7 @@ def fit_boosted_trees(
         "nthread": threads(),
     }
     errors: dict[str, dict[str, list[float]]] = {}
-    with progress(f"{title}, rounds") as bar:  # early stopping decides how many, so that none can be promised
+    with progress(f"{title}, rounds") as bar:  # no total, because early stopping decides the number of rounds
         booster = xgboost.train(
             parameters,
             data[0],

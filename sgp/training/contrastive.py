@@ -1,6 +1,6 @@
-"""Fits the vector that a transition's embedding should be near to: positives above their siblings, or their mean.
+"""Fitting of the target vector of transition embeddings: positives above their siblings, or the mean of the positives.
 
-scipy is imported where something is fitted: it takes a third of the time in which a process solves a small problem.
+scipy is imported lazily: its import takes a third of the time in which a process solves a small problem.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-_SCALE = 1000.0  # the mean loss is multiplied by it, so that L2 weights stay handy numbers
+_SCALE = 1000.0  # factor of the mean loss, so that L2 weights have convenient magnitudes
 
 
 Loss = Literal["contrastive", "squared"]
@@ -25,11 +25,11 @@ Loss = Literal["contrastive", "squared"]
 
 @dataclass(frozen=True)
 class ContrastiveConfig:
-    """The loss and how it is minimised."""
+    """The loss and its optimisation."""
 
-    kind: Loss = "contrastive"  # positives against their siblings, or squared error, which looks at positives alone
-    alpha: float = 0.01  # weight of |psi|^2 in the score, which makes ranking the same as being near to w / (2 alpha)
-    l2: float = 0.1  # weight of |w|^2 / 2 beside 1000 times the mean loss
+    kind: Loss = "contrastive"  # positives against their siblings, or squared error of the positives alone
+    alpha: float = 0.01  # weight of |psi|^2 in the score; makes ranking equivalent to distance from w / (2 alpha)
+    l2: float = 0.1  # weight of |w|^2 / 2, relative to 1000 times the mean loss
     iterations: int = 200  # of L-BFGS, from zero
 
     def __post_init__(self) -> None:
@@ -50,13 +50,13 @@ def fit_contrastive(
     positive: NDArray[np.bool_],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """The vector w [P] of least loss, and the loss reached.
+    """Return the vector w [P] of least loss, and facts about the optimisation.
 
-    `rows` [b, P] are linear features of candidates, `squared_norms` [b] those of their embeddings psi; decision i has
-    the rows `first[i]` to `first[i + 1]`, of which at least one is positive, and the weight `weights[i]`. With scores
-    rows w - alpha |psi|^2 a decision's loss is -log(sum of exp over the positives / sum of exp over all): convex where
-    there is one positive. By squared error, for rows that are the embeddings, w / (2 alpha) is the mean of the
-    positives, those of a decision weighing its weight together.
+    `rows` [b, P] are linear features of candidates, `squared_norms` [b] the squared norms of their embeddings psi.
+    Decision i has the rows `first[i]` to `first[i + 1]`, at least one of them positive, and the weight `weights[i]`.
+    The scores are rows w - alpha |psi|^2. A decision's loss is -log(sum of exp over the positives / sum of exp over
+    all), which is convex for a single positive. With squared error, for rows that are the embeddings, w / (2 alpha) is
+    the weighted mean of the positives; the positives of a decision share its weight.
     """
     counts = np.diff(first)
     begins = first[:-1]
@@ -84,7 +84,7 @@ def fit_contrastive(
 
 
 class RankingProblem(NamedTuple):
-    """What is fitted, as `fit_contrastive` takes it, its rows as a matrix [b, P]."""
+    """Arguments of `fit_contrastive`, with the rows as a matrix [b, P]."""
 
     rows: csr_array
     squared_norms: NDArray[np.float64]
@@ -96,11 +96,11 @@ class RankingProblem(NamedTuple):
 def contributions(
     config: ContrastiveConfig, problem: RankingProblem, w: NDArray[np.float64], columns: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How much [n, c] each decision adds to the fitted weights w [P] of some columns.
+    """Return the contributions [n, c] of the decisions to selected columns of the fitted weights w [P].
 
-    Where the contrastive loss is least its gradient is 0, so that l2 w is the sum over decisions of what each pulls:
-    the mean of its positives' rows less that of all its rows, both by the softmax. They add up to w as far as the fit
-    came.
+    At the minimum of the contrastive loss its gradient is 0, so l2 w is the sum of one pull per decision: the softmax
+    mean of its positive rows minus the softmax mean of all its rows. The contributions add up to w as far as the
+    optimisation converged.
     """
     rows, squared_norms, first, positive, weights = problem
     counts, begins = np.diff(first), first[:-1]
@@ -114,7 +114,7 @@ def contributions(
 def _normalised(
     scores: NDArray[np.float64], begins: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Softmax within each decision, and the log of its sum."""
+    """Return the softmax within each decision, and the log of its normaliser."""
     largest = np.maximum.reduceat(scores, begins)
     powers = np.exp(scores - np.repeat(largest, counts))
     sums = np.add.reduceat(powers, begins)
@@ -122,7 +122,7 @@ def _normalised(
 
 
 def sparse_rows(matrix: csr_array) -> LinearOperator:
-    """Rows that are embeddings themselves."""
+    """Return the linear operator of rows that are the embeddings themselves."""
     from scipy.sparse.linalg import LinearOperator
 
     transposed = matrix.T.tocsr()
@@ -132,9 +132,9 @@ def sparse_rows(matrix: csr_array) -> LinearOperator:
 def bilinear_rows(
     contexts: NDArray[np.float64], changes: NDArray[np.float64], first: NDArray[np.int64]
 ) -> LinearOperator:
-    """Rows [b, D C] for which `rows w` is change . (W context), with W [D, C] made from w.
+    """Return rows [b, D C] such that `rows w` is change . (W context), with W [D, C] reshaped from w.
 
-    Decision i has the context `contexts[i]` [C] and its candidates the changes `changes[first[i] : first[i + 1]]` [D].
+    Decision i has the context `contexts[i]` [C], and its candidates the changes `changes[first[i] : first[i + 1]]` [D].
     """
     from scipy.sparse.linalg import LinearOperator
 

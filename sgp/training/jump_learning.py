@@ -1,11 +1,11 @@
-"""Deep Q-learning over jumps: a network tries, keeps what it met, and learns how many jumps are left (AIW-AD)."""
+"""Deep Q-learning over jumps with a replay buffer: a network learns the number of remaining jumps (AIW-AD)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,30 +13,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import huber_loss
 
-from sgp.encoders.trees import LookaheadEncoder, concatenate_trees
+from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
-from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
+from sgp.models.networks import CandidateNetwork
 from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import PART, TreeScores, tree_scores
-from sgp.training.depth_ranking import depth_ranking_loss
-from sgp.training.epochs import Epoch
-from sgp.training.jumps import Replay, Transition, explored, in_hindsight
-from sgp.training.tree_ranking import LabelledTrees, TreeTraining, take_step, train_trees
+from sgp.training.episodes import ReplayBuffer, Transition, collect_episodes, relabel_with_hindsight_goal
+from sgp.training.fit import Epoch, FitContext
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining, depth_ranking_loss, fit_trees
 
 
 @dataclass(frozen=True)
 class JumpLearning:
-    """How jumps are tried and learned from. Defaults: AIW-AD, section 7, for jumps; in brackets, for single actions."""
+    """Collection of episodes and Q-learning. Defaults: AIW-AD, section 7, for jumps; in brackets: for actions."""
 
     discount: float = 0.999
-    trajectories: int = 4  # an epoch, which the paper calls an episode
-    jumps: int = 20  # most of a trajectory (200)
-    replay: int = 100  # transitions kept (1000); what it counts the paper leaves open, the ratio to `jumps` says this
+    trajectories: int = 4  # per epoch, which the paper calls an episode
+    jumps: int = 20  # maximum length of a trajectory (200)
+    replay: int = 100  # transitions stored (1000); the paper leaves the unit open, inferred from the ratio to `jumps`
     hot: float = 1.0  # temperature of the first epoch
-    cold: float = 0.1  # of the last, after falling evenly; theirs falls over 1000 episodes
-    hindsight: bool = True  # of trajectories that failed
+    cold: float = 0.1  # of the last epoch, after linear decay; the paper decays over 1000 episodes
+    hindsight: bool = True  # relabel failed trajectories
 
     def __post_init__(self) -> None:
         for name in ("trajectories", "jumps", "replay"):
@@ -50,15 +49,15 @@ class JumpLearning:
 
     @property
     def never(self) -> float:
-        """The value of a dead end: -1 a jump for ever. The paper leaves it open."""
+        """The value of a dead end: -1 per jump for ever; the paper does not define it."""
         return -1 / (1 - self.discount)
 
     def temperature(self, epoch: int, epochs: int) -> float:
-        """The temperature of an epoch, counted from 1."""
+        """Return the temperature of an epoch, counted from 1."""
         return self.hot + (epoch - 1) / max(epochs - 1, 1) * (self.cold - self.hot)
 
 
-def train_jumps(
+def fit_q(
     model: CandidateNetwork,
     config: TreeTraining,
     learning: JumpLearning,
@@ -66,81 +65,73 @@ def train_jumps(
     successors: Successors,
     encoder: LookaheadEncoder,
     validation: LabelledTrees,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place by trying, and gives every epoch after the first `after`; see `train_trees`.
+    """Train by deep Q-learning; see `fit_trees`.
 
-    In an epoch the network jumps in some tasks, drawn at random, by its scores and a temperature; each trajectory is
-    kept, and one that failed is kept in hindsight, too. Then it takes its steps towards -1 + discount * max Q of where
-    a jump leads (Huber loss), Q being that of the epoch's begin: so often the target network is renewed, of which the
-    paper says nothing. Raises ConfigurationError where no jump could be tried.
+    In each epoch the network acts in randomly drawn tasks, sampling by its scores and a temperature. The episodes enter
+    the replay buffer; failed episodes are also added with a hindsight goal. Then the network takes its steps toward the
+    targets -1 + discount * max Q of the state that a jump leads to (Huber loss). Q is the network at the start of the
+    epoch: the target network is renewed once per epoch, which the paper does not specify. Raises ConfigurationError
+    where no training problem allows a jump.
     """
-    replay = Replay(tasks, successors, encoder, learning.replay)
+    buffer, device = ReplayBuffer(tasks, successors, encoder, learning.replay), context.device
 
-    def epoch(optimizer: torch.optim.Optimizer, number: int) -> float:
-        rng = np.random.default_rng([seed, number])
+    def batches(epoch: int) -> Iterator[_Batch]:
+        rng = np.random.default_rng([context.seed, epoch])
         policy = TreeScores(encoder, model.eval(), device)
         places = rng.integers(len(tasks), size=learning.trajectories).tolist()
-        temperature = learning.temperature(number, config.epochs)
-        for tried in explored(tasks, places, policy, successors, temperature, learning.jumps, rng):
-            replay.add(tried)
-            if learning.hindsight and not tried.solved:
-                again = in_hindsight(tasks[tried.problem], tried, successors, rng)
-                if again is not None:
-                    replay.add(again)
-        return _learn(model.train(), optimizer, config, learning, replay.transitions, rng, device, number)
+        temperature = learning.temperature(epoch, config.epochs)
+        for episode in collect_episodes(tasks, places, policy, successors, temperature, learning.jumps, rng):
+            buffer.add(episode)
+            if learning.hindsight and not episode.solved:
+                relabelled = relabel_with_hindsight_goal(tasks[episode.problem], episode, successors, rng)
+                if relabelled is not None:
+                    buffer.add(relabelled)
+        transitions = buffer.transitions
+        if not transitions:
+            raise ConfigurationError(
+                "no jump of a training problem could be tried; expected problems whose initial state is no goal state "
+                "and has successors"
+            )
+        trees = concatenate_trees([each.tree for each in transitions])
+        chosen = np.array([each.chosen for each in transitions])
+        q_values = targets(model, learning, transitions, device)
+        model.train()
+        for _ in range(config.steps):
+            drawn = rng.integers(len(transitions), size=config.batch)
+            yield _Batch(trees.select(drawn), chosen[drawn], q_values[drawn])
 
-    return train_trees(model, config, epoch, validation, device, folder, training, after, {"replay": replay})
+    def losses(batch: _Batch) -> Iterator[tuple[Tensor, Tensor]]:
+        for part in batch.trees.parts(PART[device]):
+            trees = batch.trees.select(part)
+            graphs = model.graphs(*trees.joined())
+            scores, depths = model(graphs)
+            first = np.cumsum(trees.candidates) - trees.candidates
+            taken = scores[torch.as_tensor(first + batch.chosen[part], device=device)]
+            wanted = torch.as_tensor(batch.targets[part], device=device)
+            depth_losses = depth_ranking_loss(depths, graphs.depth_trees, len(part))
+            yield huber_loss(taken, wanted, reduction="none"), depth_losses
+
+    return fit_trees(model, config, batches, losses, validation, context, {"replay": buffer})
+
+
+class _Batch(NamedTuple):
+    """Trees [n], the chosen candidate of each, and the target of its score."""
+
+    trees: Trees
+    chosen: NDArray[np.int64]
+    targets: NDArray[np.float32]
 
 
 def targets(
     model: CandidateNetwork, learning: JumpLearning, transitions: Sequence[Transition], device: Device
 ) -> NDArray[np.float32]:
-    """What the scores of the jumps [n] should be: -1 + discount * the value of where they lead."""
-    values = np.array([learning.never if each.lost else 0.0 for each in transitions], np.float32)
-    going = [place for place, each in enumerate(transitions) if each.after is not None]
+    """Return the targets of the jumps' scores [n]: -1 + discount * the value of the next state."""
+    values = np.array([learning.never if each.dead_end else 0.0 for each in transitions], np.float32)
+    open_ends = [place for place, each in enumerate(transitions) if each.after is not None]
     after = [each.after for each in transitions if each.after is not None]
     if after:
-        values[going] = [scores.max() for scores in tree_scores(model, concatenate_trees(after), device)]
-    # No state is worse than a dead end, and none is better than the goal, whatever an unready network says.
+        values[open_ends] = [scores.max() for scores in tree_scores(model, concatenate_trees(after), device)]
+    # Clip to the value of a dead end (lowest) and of a goal (highest), whatever the network predicts.
     return np.asarray(-1 + learning.discount * np.clip(values, learning.never, 0.0), np.float32)
-
-
-def _learn(
-    model: CandidateNetwork,
-    optimizer: torch.optim.Optimizer,
-    config: TreeTraining,
-    learning: JumpLearning,
-    transitions: Sequence[Transition],
-    rng: np.random.Generator,
-    device: Device,
-    number: int,
-) -> float:
-    """The steps of an epoch; the mean loss met on the way."""
-    if not transitions:
-        raise ConfigurationError(
-            "no jump of a training problem could be tried; expected problems whose initial state is no goal state and "
-            "has successors"
-        )
-    trees = concatenate_trees([each.tree for each in transitions])
-    chosen = np.array([each.chosen for each in transitions])
-    wanted = targets(model, learning, transitions, device)
-
-    def losses(drawn: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        for part in trees.select(drawn).parts(PART[device]):
-            some = trees.select(drawn[part])
-            graphs = model.marked(*some.joined())
-            scores, depths = model(graphs)
-            first = np.cumsum(some.candidates) - some.candidates
-            taken = scores[torch.as_tensor(first + chosen[drawn[part]], device=device)]
-            ordered = depth_ranking_loss(depths, graphs.depth_trees, len(part))
-            yield huber_loss(taken, torch.as_tensor(wanted[drawn[part]], device=device), reduction="none"), ordered
-
-    total = 0.0
-    for step in range((number - 1) * config.steps, number * config.steps):
-        total += take_step(model, optimizer, config, step, losses(rng.integers(len(transitions), size=config.batch)))
-    return total / (config.steps * config.batch)

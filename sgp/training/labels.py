@@ -1,50 +1,54 @@
-"""Where a ranking policy's labels come from: which candidates of a training state are right.
+"""Labels of ranking policies: which candidates of a training state are correct.
 
-Experts' trajectories tell one right way from the states of one plan. Expanding the whole state space of a small
-problem tells all of them, and the dead ends. Letting the policy act and planning anew from where it goes tells what
-to do off the expert's way (the idea of dataset aggregation; Ross, Gordon and Bagnell 2011); where the state space is
-known, that tells it, and no planner is run.
+Experts' trajectories give one correct choice in the states of one plan. Expanding the whole state space of a small
+problem gives all correct choices, and the dead ends. Letting the policy act and planning from the states it visits
+gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell 2011). Where the state
+space is known it provides these labels, and no planner is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import identities, lengths, names
+from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
-from sgp.planning.symmetry import represented
-from sgp.planning.task import State, Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Task
+from sgp.planning.trajectory import Trajectory, represented
 
-Source = Literal["experts", "optimal", "exact", "visited", "joined"]
+Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
 
 
 @dataclass(frozen=True)
 class LabelConfig:
-    """Which labels are made.
+    """Source and amount of labels.
 
-    Problems whose state space is too large keep their experts' labels with `optimal`, and are left out with `exact`,
-    where any is small enough: an expert's choice is one of several optimal ones, which then are wrong.
+    With `optimal`, problems whose state space is too large keep their experts' labels. `optimal-only` omits these
+    problems if any state space is small enough, because experts' labels mark other optimal choices as wrong.
     """
 
-    # Trajectories; all optimal choices; these alone; those from states that the policy visits, too; all three.
+    RENAMED: ClassVar[Mapping[str, Mapping[str, str]]] = {  # values in the records of older runs
+        "source": {"experts": "expert", "exact": "optimal-only", "visited": "dagger", "joined": "dagger-optimal"}
+    }
+
+    # Choices on the expert's trajectory; all optimal choices in state spaces, with the expert's for larger problems;
+    # only all optimal choices; the expert's, and choices in states that a trained planner visits (DAgger); all three.
     source: Source = "optimal"
-    space: int = 20_000  # most states of a state space that is expanded
-    states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
-    longest: bool = False  # right are of the right candidates those of the most actions alone
-    visits: int = 100  # states that the policy visits on all problems together, each problem at least one
+    space: int = 20_000  # most states of an expanded state space
+    states: int = 3000  # random states of all state spaces together, in addition to those of the experts' trajectories
+    longest: bool = False  # of the correct candidates only those with the most actions are correct
+    visits: int = 100  # states visited by the policy on all problems together, at least one per problem
 
     def __post_init__(self) -> None:
         if self.source not in get_args(Source):
@@ -57,16 +61,29 @@ class LabelConfig:
 
     @property
     def deterministic(self) -> bool:
-        """Whether no states are drawn."""
-        return self.source in ("experts", "visited")
+        """Whether no states are sampled."""
+        return self.source in ("expert", "dagger")
+
+    @property
+    def visits_states(self) -> bool:
+        """Whether a planner trained on the other labels visits states (DAgger)."""
+        return self.source in ("dagger", "dagger-optimal")
+
+    def refuse_dagger(self) -> None:
+        """Raise ConfigurationError for DAgger labels, for methods that train a single model once."""
+        if self.visits_states:
+            raise ConfigurationError(
+                f"labels.source is {self.source}; expected optimal-only, optimal or expert, because this method "
+                "fits no planner that could visit states before it has all labels"
+            )
 
 
 class Labelled(NamedTuple):
-    """A state, its candidates, which of them are right, and the decision's weight."""
+    """A decision: a state, its candidates, the mask of correct ones, and the decision's weight."""
 
     task: Task
     state: State
-    choice: Sequence[Successor]
+    choice: Candidates
     positive: NDArray[np.bool_]
     weight: float
 
@@ -75,36 +92,37 @@ def label(
     config: LabelConfig,
     trajectories: Sequence[Trajectory],
     successors: Successors,
-    fit: Callable[[Sequence[Labelled]], Planner],
     rng: np.random.Generator,
+    fit: Callable[[Sequence[Labelled]], Planner] | None = None,
     up_to_symmetry: bool = False,
 ) -> list[Labelled]:
-    """The decisions to learn from, those of each problem weighing the same together.
+    """Return the labelled decisions; every problem has the same total weight.
 
-    With `up_to_symmetry` candidates are one of each kind of interchangeable actions, as then trajectories are.
-    `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
+    With `up_to_symmetry`, candidates contain one representative of interchangeable actions, and so do the trajectories.
+    `fit` trains on the other labels the planner that visits states. Plans from visited states are cached.
     """
     decisions: list[Labelled] = []
     weighed = partial(_weighed, longest=config.longest)
     spaces = {}
     if up_to_symmetry:
         trajectories = [represented(each) for each in trajectories]
-    if config.source != "experts":
+    if config.source != "expert":
         spaces = {each.task: StateSpace.expand(each.task, config.space, up_to_symmetry) for each in trajectories}
-    if config.source == "exact":
+    if config.source == "optimal-only":
         trajectories = [each for each in trajectories if spaces[each.task] is not None] or trajectories
     states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
     for trajectory in trajectories:
-        if config.source not in ("optimal", "exact"):
+        if config.source not in ("optimal", "optimal-only"):
             decisions += weighed(_followed(trajectory, successors))
-        if config.source in ("optimal", "exact", "joined"):
+        if config.source in ("optimal", "optimal-only", "dagger-optimal"):
             space = spaces[trajectory.task]
             if space is not None:
                 drawn = [*trajectory.states[:-1], *_drawn(space, states, rng)]
                 decisions += weighed(_optimal(space, drawn, successors))
-            elif config.source != "joined":
+            elif config.source != "dagger-optimal":
                 decisions += weighed(_followed(trajectory, successors))
-    if config.source in ("visited", "joined"):
+    if config.visits_states:
+        assert fit is not None, "a method without it refuses such labels"
         planner = fit(decisions)
         for trajectory in trajectories:
             off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
@@ -117,26 +135,21 @@ def label(
     return decisions
 
 
-def no_fit(decisions: Sequence[Labelled]) -> Planner:
-    """For `label`, of methods without labels from visited states."""
-    raise AssertionError("no states are visited")
-
-
 def followed(
     trajectories: Sequence[Trajectory], successors: Successors, up_to_symmetry: bool = False
 ) -> Iterator[Labelled]:
-    """The decisions of trajectories, those of each problem weighing the same together; see `label`."""
+    """Return the decisions of trajectories; every problem has the same total weight. See `label`."""
     for trajectory in trajectories:
         yield from _weighed(_followed(represented(trajectory) if up_to_symmetry else trajectory, successors))
 
 
 def candidate_costs(policy: Policy, decisions: Sequence[Labelled]) -> list[NDArray[np.float64]]:
-    """What the candidates of each decision cost by a policy that starts there."""
+    """Return the costs of each decision's candidates by a policy that starts in the decision's state."""
     return [policy.rank([Node(each.task, each.state)], [each.choice])[0].costs for each in decisions]
 
 
 def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.float64]]) -> float:
-    """The mean, by weight, of -log of the probability of the right candidates, each as probable as exp(-cost)."""
+    """Return the weighted mean of -log probability of the correct candidates, with probabilities from exp(-cost)."""
     losses = [
         each.weight * float(np.logaddexp.reduce(-found) - np.logaddexp.reduce(-found[each.positive]))
         for each, found in zip(decisions, costs, strict=True)
@@ -152,38 +165,38 @@ def _weighed(found: Iterable[Labelled], longest: bool = False) -> list[Labelled]
 
 
 def _longest(decision: Labelled) -> NDArray[np.bool_]:
-    """Which of the right candidates [n] are of the most actions: those that come farthest."""
-    actions = lengths(decision.choice)
+    """Return the mask [n] of the correct candidates with the most actions."""
+    actions = decision.choice.lengths
     return np.asarray(decision.positive & (actions == actions[decision.positive].max()))
 
 
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:
-    """The states of a trajectory; right is whatever the trajectory reaches later."""
+    """Yield the states of a trajectory; candidates that the trajectory reaches later are correct."""
     task, states = trajectory.task, trajectory.states
-    called = [names(task, state) for state in states]
+    called = [state_keys(task, state) for state in states]
     for step, state in enumerate(states[:-1]):
         choice = successors(task, state)
         later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])
-        yield Labelled(task, state, choice, np.array([each in later for each in identities(choice)], np.bool_), 1.0)
+        yield Labelled(task, state, choice, np.array([each in later for each in choice.identities], np.bool_), 1.0)
 
 
 def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:
-    """Random states from which the goal can be reached and does not hold."""
+    """Sample states from which the goal is reachable and not yet satisfied."""
     open_places = np.flatnonzero((space.distances > 0) & (space.distances < np.inf))
     return [space.state(place) for place in rng.choice(open_places, min(count, len(open_places)), replace=False)]
 
 
 def _optimal(space: StateSpace, states: Sequence[State], successors: Successors) -> Iterator[Labelled]:
-    """States of a state space; right is whatever lies on a shortest way to the goal, from a dead end nothing."""
+    """Yield states of a state space; candidates on a shortest path to the goal are correct; dead ends are skipped."""
     for state in dict.fromkeys(states):
         (best,) = space.distance([state])
         if 0 < best < np.inf:
             choice = successors(space.task, state)
-            yield Labelled(space.task, state, choice, lengths(choice) + space.distance_beyond(choice) == best, 1.0)
+            yield Labelled(space.task, state, choice, choice.lengths + space.distance_beyond(choice) == best, 1.0)
 
 
 def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:
-    """Up to `count` states that the planner visits and the expert does not, evenly along the rollout."""
+    """Return up to `count` states visited by the planner and not by the expert, evenly spaced along the rollout."""
     expert = set(trajectory.states)
     visited = [step.state for step in planner.solve(trajectory.task).steps]
     off = [state for state in dict.fromkeys(visited) if state not in expert]
@@ -191,7 +204,7 @@ def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State
 
 
 def _replanned(task: Task, states: Sequence[State]) -> Iterator[Trajectory]:
-    """New plans from states."""
+    """Yield new plans from states."""
     for state in states:
         problem = task.restarted(state)
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan

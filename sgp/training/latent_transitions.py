@@ -1,4 +1,4 @@
-"""Learning transitions in latent space by contrast: the state after among others, the action taken among others.
+"""Contrastive learning of transitions in latent space: next states among others, and actions among others.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix B.2.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,22 +23,22 @@ from sgp.models.latent_transition import LatentTransition
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.progress import track
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
 
 @dataclass(frozen=True)
 class ContrastTraining:
-    """How transitions are learned. Raises ConfigurationError for what cannot be."""
+    """Hyperparameters of training."""
 
-    epochs: int = 400  # at most (embedplan, Table 6)
-    patience: int = 100  # epochs without a lower loss in validation, after which training ends (embedplan, Table 6)
-    warm_up: int = 10  # epochs in which the rate grows (embedplan, Table 6)
+    epochs: int = 400  # maximum (embedplan, Table 6)
+    patience: int = 100  # epochs without a lower validation loss before training stops (embedplan, Table 6)
+    warm_up: int = 10  # epochs of linear warm-up (embedplan, Table 6)
     batch: int = 128  # embedplan, section 3
     learning_rate: float = 4e-5  # embedplan, section 3
     weight_decay: float = 1e-2  # embedplan, Table 6
     temperature: float = 0.07  # embedplan, section 3
     action_weight: float = 2.0  # lambda (embedplan, section 3)
-    actions: int = MOST_ACTIONS  # most applicable ones that are told apart in a state
+    actions: int = MOST_ACTIONS  # most applicable actions contrasted in a state
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("patience", 1), ("warm_up", 0), ("batch", 2), ("actions", 2)):
@@ -55,10 +54,10 @@ class ContrastTraining:
 
 @dataclass(frozen=True, eq=False)
 class TransitionRows:
-    """Transitions as rows of tables of vectors: `states` [S, D] and `actions` [A, D], each vector once.
+    """Transitions as indices into vector tables `states` [S, D] and `actions` [A, D], which store each vector once.
 
-    `before`, `action` and `after` [n] number them; `applicable` [n, K] has the action taken first, then others that
-    are applicable, then -1.
+    `before`, `action` and `after` [n] are indices; `applicable` [n, K] lists the action taken, then other applicable
+    actions, then padding of -1.
     """
 
     states: Tensor
@@ -69,18 +68,18 @@ class TransitionRows:
     applicable: Tensor
 
     def __len__(self) -> int:
-        """n."""
+        """Return n."""
         return len(self.before)
 
     def to(self, device: Device) -> TransitionRows:
-        """The same on a device."""
+        """Return the rows on a device."""
         return TransitionRows(*(value.to(device) for value in vars(self).values()))
 
 
 def transition_rows(
     transitions: Iterable[Transition], encoder_of: Callable[[Task], TextEncoder], most: int, seed: int, title: str
 ) -> TransitionRows:
-    """The rows of transitions; of the actions that are applicable in a state `most` are drawn, the one taken first."""
+    """Return the rows of transitions; per state at most `most` applicable actions are drawn, the action taken first."""
     rng = np.random.default_rng(seed)
     states: dict[tuple[Task, State], int] = {}
     actions: dict[tuple[Task, Action], int] = {}
@@ -105,25 +104,26 @@ def transition_rows(
 
 
 def state_loss(predicted: Tensor, after: Tensor, temperature: float) -> Tensor:
-    """InfoNCE over a batch: predictions [B, L] against the latent states after [B, L] (embedplan, eq. 31)."""
+    """Return InfoNCE over a batch: predictions [B, L] against the next latent states [B, L] (embedplan, eq. 31)."""
     near = functional.normalize(predicted, dim=-1) @ functional.normalize(after, dim=-1).T
     return functional.cross_entropy(near / temperature, torch.arange(len(near), device=near.device))
 
 
 def action_loss(predicted: Tensor, after: Tensor, there: Tensor, temperature: float) -> Tensor:
-    """Contrast of what actions lead to, the first the one taken, with the state after [B, L].
+    """Return the contrastive loss of the action taken against other applicable actions, given next states [B, L].
 
-    `there` [B, K] says which actions there are, `predicted` [N, L] has a row for each, in order (embedplan, eq. 32).
+    The mask `there` [B, K] marks the actions, the first being the one taken; `predicted` [N, L] has one row per marked
+    action, in order (embedplan, eq. 32).
     """
     owners = there.nonzero()[:, 0]
-    # Of rows alone, not [B, K, L]: the products of what is not there and their gradients took most of the time.
+    # Compact rows instead of [B, K, L]: products of the padding and their gradients took most of the time.
     cosines = (functional.normalize(predicted, dim=-1) * functional.normalize(after, dim=-1)[owners]).sum(-1)
     near = cosines.new_full(there.shape, -math.inf).masked_scatter(there, cosines / temperature)
     return functional.cross_entropy(near, torch.zeros(len(near), dtype=torch.int64, device=near.device))
 
 
 def loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows, chosen: Tensor) -> Tensor:
-    """L_state + lambda L_action of some transitions [B] (embedplan, section 3)."""
+    """Return L_state + lambda L_action of transitions [B] (embedplan, section 3)."""
     states, places = torch.unique(torch.cat([rows.before[chosen], rows.after[chosen]]), return_inverse=True)
     before, after = model.embed(rows.states[states])[places].chunk(2)
     listed = rows.applicable[chosen] if config.action_weight else rows.action[chosen][:, None]
@@ -138,49 +138,36 @@ def loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows
     return found
 
 
-def train_transitions(
+def fit_transitions(
     model: LatentTransition,
     config: ContrastTraining,
     train: TransitionRows,
     validation: TransitionRows,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place, until the loss in validation has not fallen for `patience` epochs; gives those after the first
-    `after`. See `train_epochs`.
-    """
+    """Train until the validation loss has not fallen for `patience` epochs; see `fit`."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
-    train, validation = train.to(device), validation.to(device)
+    train, validation = train.to(context.device), validation.to(context.device)
 
-    def learn(number: int) -> float:
-        model.train()
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * min(number / max(config.warm_up, 1), 1.0)
-        order = torch.from_numpy(np.random.default_rng([seed, number]).permutation(len(train))).to(device)
-        losses = []
-        for chosen in torch.split(order, config.batch):
-            if len(chosen) > 1 or len(train) == 1:  # nothing contrasts with one alone
-                optimizer.zero_grad()
-                found = loss(model, config, train, chosen)
-                found.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                losses.append(float(found.detach()) * len(chosen))
-        return sum(losses) / len(train)
+    def batches(epoch: int) -> Iterator[Tensor]:
+        order = torch.from_numpy(np.random.default_rng([context.seed, epoch]).permutation(len(train)))
+        parts = torch.split(order.to(context.device), config.batch)
+        return (chosen for chosen in parts if len(chosen) > 1 or len(train) == 1)  # a single transition has no contrast
 
-    def validate() -> float:
-        return mean_loss(model, config, validation)
+    def losses(chosen: Tensor) -> Iterator[LossPart]:
+        value = loss(model, config, train, chosen)
+        yield LossPart(value, float(value.detach()) * len(chosen), len(chosen))
 
-    return train_epochs(
-        model, optimizer, config.epochs, learn, validate, device, folder, training, after, patience=config.patience
-    )
+    def rate(epoch: int, batch: int) -> float:
+        return config.learning_rate * min(epoch / max(config.warm_up, 1), 1.0)
+
+    schedule = Schedule(config.epochs, rate, patience=config.patience)
+    return fit(model, optimizer, schedule, batches, losses, lambda: mean_loss(model, config, validation), context)
 
 
 @torch.no_grad()
 def mean_loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows) -> float:
-    """The mean loss over batches of `config.batch` transitions, in their order."""
+    """Return the mean loss over batches of `config.batch` transitions, in order."""
     model.eval()
     parts = torch.split(torch.arange(len(rows), device=rows.before.device), config.batch)
     return sum(float(loss(model, config, rows, chosen)) * len(chosen) for chosen in parts) / max(len(rows), 1)
@@ -189,7 +176,7 @@ def mean_loss(model: LatentTransition, config: ContrastTraining, rows: Transitio
 def _vectors(
     numbered: dict[tuple[Task, State], int] | dict[tuple[Task, Action], int], embed: Callable[..., NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """The vectors [n, D] of what is numbered, task by task."""
+    """Return the vectors [n, D] of the numbered states or actions, embedded task by task."""
     of: dict[Task, list[tuple[int, State | Action]]] = {}
     for (task, each), number in numbered.items():
         of.setdefault(task, []).append((number, each))

@@ -1,9 +1,9 @@
-"""Examples of a state with a plan to the goal, drawn at random from state spaces and experts' trajectories.
+"""Training examples: a state with a plan to the goal, sampled from state spaces and experts' trajectories.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 6, trains on optimal plans; which
-states it draws, its text at hand does not say. Here: a problem, all with the same probability, then a state of it from
-which the goal can be reached, then one of its optimal plans, each action drawn among all that lie on one. A problem
-whose state space is too large gives the states of its expert's plan and what that plan has left.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 6, trains on optimal plans; its
+available text does not state how states are sampled. Here a problem is drawn uniformly, then a state of it from which
+the goal is reachable, then one of its optimal plans, each action drawn uniformly among the optimal actions. For a
+problem with too large a state space, states are drawn from the expert's plan, with the rest of that plan.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sgp.planning.candidates import lengths
 from sgp.planning.pddl import Action
 from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
@@ -31,29 +30,29 @@ class Example(NamedTuple):
 
 
 class Source(Protocol):
-    """What examples of one problem are drawn from."""
+    """A distribution of examples of one problem."""
 
     def draw(self, random: np.random.Generator) -> Example:
-        """One of them."""
+        """Draw an example."""
         ...
 
 
 @dataclass(frozen=True)
 class OptimalPlans:
-    """A problem whose state space is known."""
+    """Optimal plans of a problem with a known state space."""
 
     space: StateSpace
-    solvable: np.ndarray  # places of the states from which the goal can be reached; goal states where `goals`
-    known: dict[State, list[tuple[Action, State]]]  # the right ways on, where they were asked for before
+    solvable: np.ndarray  # indices of states from which the goal is reachable; goal states only with `goals`
+    known: dict[State, list[tuple[Action, State]]]  # cache of the optimal steps of a state
 
     @classmethod
     def of(cls, space: StateSpace, goals: bool) -> OptimalPlans:
-        """The plans of a state space, of which the empty ones are some where `goals` says so."""
+        """Return the plans of a state space, with the empty plans of goal states only with `goals`."""
         least = 0 if goals else 1
         return cls(space, np.flatnonzero((space.distances >= least) & (space.distances < np.inf)), {})
 
     def draw(self, random: np.random.Generator) -> Example:
-        """A random state with a random optimal plan."""
+        """Draw a state and an optimal plan."""
         state = start = self.space.state(int(random.choice(self.solvable)))
         plan = list[Action]()
         while not self.space.task.is_goal(state):
@@ -66,7 +65,7 @@ class OptimalPlans:
         found = self.known.get(state)
         if found is None:
             choice = one_step(self.space.task, state)
-            left = lengths(choice) + self.space.distance_beyond(choice)
+            left = choice.lengths + self.space.distance_beyond(choice)
             best = [choice[place] for place in np.flatnonzero(left == left.min()).tolist()]
             found = self.known[state] = [(each.actions[0], each.state) for each in best]
         return found
@@ -74,21 +73,22 @@ class OptimalPlans:
 
 @dataclass(frozen=True)
 class ExpertsPlan:
-    """A problem of which one plan is known."""
+    """A problem with one known plan."""
 
     trajectory: Trajectory
     goals: bool
 
     def draw(self, random: np.random.Generator) -> Example:
-        """A random state of the plan, and what is left of it."""
+        """Draw a state of the plan with the remaining plan."""
         place = int(random.integers(len(self.trajectory) + self.goals))
         return Example(self.trajectory.task, self.trajectory.states[place], self.trajectory.actions[place:])
 
 
 def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list[Source]:
-    """What the problems' examples are drawn from, for state spaces of at most `space` states.
+    """Return the problems' sources of examples, expanding state spaces of at most `space` states.
 
-    Goal states, whose plans are empty, are among them where `goals` says so; a problem without others is left out.
+    Goal states, whose plans are empty, are included with `goals`. A problem whose initial state is a goal state is
+    skipped.
     """
     found: list[Source] = []
     for each in trajectories:
@@ -99,5 +99,5 @@ def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list
 
 
 def draw(of: Sequence[Source], count: int, random: np.random.Generator) -> list[Example]:
-    """So many examples, each of a problem drawn with the same probability."""
+    """Draw `count` examples, the problem of each uniformly."""
     return [of[place].draw(random) for place in random.integers(len(of), size=count)]

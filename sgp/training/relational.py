@@ -1,37 +1,35 @@
-"""Trains a relational model to values of states, epoch by epoch; what was interrupted goes on after its last epoch."""
+"""Training of a relational network on state values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
-from sgp.planning.clock import looking
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.planning.clock import with_limit_checks
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
-# Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
-# under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
+# Relation arguments computed at once. A batch is cut into parts whose gradients add up, so that memory stays under 0.4
+# GB (30 layers of 32 take about 40 kB per argument for the gradient) and a part fits a core's cache.
 PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
 
 
 @dataclass(frozen=True)
 class RelationalTraining:
-    """How the network is trained. Defaults: dynamic-validation, appendix A."""
+    """Hyperparameters of training. Defaults: dynamic-validation, appendix A."""
 
     epochs: int = 100
     learning_rate: float = 2e-4  # of Adam
-    clip: float = 0.1  # longest gradient; of all weights together, which the paper leaves open
-    batch: int = 1024  # states a step
+    clip: float = 0.1  # maximum gradient norm, over all weights together (the paper leaves this open)
+    batch: int = 1024  # states per step
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -44,78 +42,47 @@ class RelationalTraining:
 
 @dataclass(frozen=True, eq=False)
 class ValuedStates:
-    """States and the values [n] that a network shall give them."""
+    """States and their target values [n]."""
 
     states: RelationalStates
     values: NDArray[np.float32]
 
 
-def train_values(
+def fit_values(
     model: RelationalModel,
     config: RelationalTraining,
     train: ValuedStates,
     validation: ValuedStates,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place by the absolute error, and gives every epoch after the first `after`; see `train_epochs`.
+    """Train by mean absolute error; the order of batches depends only on epoch and seed. See `fit`."""
+    device = context.device
 
-    The batches of an epoch depend on its number and `seed` alone.
-    """
+    def batches(epoch: int) -> Iterator[NDArray[np.int64]]:
+        order = np.random.default_rng([context.seed, epoch]).permutation(len(train.states))
+        return iter(np.split(order, range(config.batch, len(order), config.batch)))
+
+    def losses(batch: NDArray[np.int64]) -> Iterator[LossPart]:
+        targets, done = torch.as_tensor(train.values[batch], device=device), 0
+        for part in train.states.select(batch).parts(PART[device]):
+            values = model(*model.tensors(part.objects, part.joined_arguments()))
+            errors = (values - targets[done : done + len(part)]).abs().sum()
+            yield LossPart(errors / len(batch), errors.detach(), len(part))
+            done += len(part)
+
     optimizer = torch.optim.Adam(model.to(device).parameters(), lr=config.learning_rate)
-
-    def epoch(number: int) -> float:
-        return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
-
-    return train_epochs(
-        model,
-        optimizer,
-        config.epochs,
-        epoch,
-        lambda: mean_error(model, validation, device),
-        device,
-        folder,
-        training,
-        after,
-    )
+    schedule = Schedule(config.epochs, lambda epoch, batch: config.learning_rate, config.clip)
+    return fit(model, optimizer, schedule, batches, losses, lambda: mean_error(model, validation, device), context)
 
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
-    """The model's values [n] of states, computed in parts."""
-    parts = [model.values(part.objects, part.joined_arguments()) for part in looking(states.parts(PART[device]))]
+    """Return the model's values [n] of states, computed in parts."""
+    parts = [
+        model.values(part.objects, part.joined_arguments()) for part in with_limit_checks(states.parts(PART[device]))
+    ]
     return np.concatenate([np.empty(0, np.float32), *parts])
 
 
 def mean_error(model: RelationalModel, valued: ValuedStates, device: Device) -> float:
-    """Mean absolute error of the model's values."""
+    """Return the mean absolute error of the model's values."""
     return float(np.abs(predict(model, valued.states, device) - valued.values).mean())
-
-
-def _train_epoch(
-    model: RelationalModel,
-    optimizer: torch.optim.Optimizer,
-    config: RelationalTraining,
-    train: ValuedStates,
-    order: np.random.Generator,
-    device: Device,
-) -> float:
-    """One pass over the states in batches; the mean error met on the way."""
-    places = order.permutation(len(train.states))
-    total = 0.0
-    for start in range(0, len(places), config.batch):
-        batch = places[start : start + config.batch]
-        targets = torch.as_tensor(train.values[batch], device=device)
-        optimizer.zero_grad()
-        done = 0
-        for part in train.states.select(batch).parts(PART[device]):
-            values = model(*model.tensors(part.objects, part.joined_arguments()))
-            errors = (values - targets[done : done + len(part)]).abs().sum()
-            (errors / len(batch)).backward()
-            total += float(errors.detach())
-            done += len(part)
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        optimizer.step()
-    return total / len(places)

@@ -1,7 +1,7 @@
-"""What two namings of one problem shall have in common: what is attended to, and a part of what layers leave.
+"""Symmetry losses: attention scores and a part of the hidden states should agree under two namings of one problem.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. A batch has each example twice:
-the first half under one naming, the second under another.
+the first half under one naming, the second half under another.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Reduction = Literal["mean", "sum"]
 
 
 def attention_loss(seen: Seen, reduction: Reduction) -> Tensor:
-    """L_att: squared differences of scores, over modules, layers, heads, rows and columns (symt, section 4).
+    """L_att: squared differences of attention scores, over modules, layers, heads, rows and columns (symt, section 4).
 
-    With `sum` as printed, a sum over all of them, divided by the size of the batch; with `mean` the mean over rows,
-    which sum to one each, then over modules, layers and heads.
+    "sum", as printed, sums all of them and divides by the batch size. "mean" is the mean over rows, each of which sums
+    to one, then over modules, layers and heads.
     """
     return torch.stack([_of_scores(each, reduction) for each in seen.attended]).sum() / _over(seen.attended, reduction)
 
 
 def hidden_loss(seen: Seen, width: int, reduction: Reduction) -> Tensor:
-    """L_hid: squared differences of the first `width` numbers (d_k) that layers leave for a token (symt, section 4).
+    """L_hid: squared differences of each token's first `width` (d_k) hidden units per layer (symt, section 4).
 
-    With `sum` as printed; with `mean` the mean over tokens and numbers, then over layers.
+    "sum" is as printed; "mean" is the mean over tokens and units, then over layers.
     """
     return torch.stack([_of_hidden(each, width, reduction) for each in seen.left]).sum() / _over(seen.left, reduction)
 

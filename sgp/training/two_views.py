@@ -1,7 +1,7 @@
-"""Trains a transformer on examples under two namings each, by its own loss and by what both shall have in common.
+"""Training of a transformer on examples under two namings each, by its prediction loss and the symmetry losses.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. With Rename-Both both namings
-are drawn, with Rename-One a problem's objects have the same names in one of them each time.
+are random; with Rename-One one of the two namings of a problem is always the same.
 """
 
 from __future__ import annotations
@@ -9,50 +9,46 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from sgp.encoders.tokens import BEGIN, END, Naming, Numbers, Tokens
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
+from sgp.models.networks import Network
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
-from sgp.models.weights import Network
 from sgp.policies.writers import MOST_TOKENS
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 from sgp.training.plan_examples import Example, Source, draw
 from sgp.training.symmetry_losses import Reduction, attention_loss, hidden_loss
 
 Rename = Literal["both", "one"]
-_TRIES = 100  # rounds of drawing a batch
+_TRIES = 100  # attempts to fill a batch
 
 
 @dataclass(frozen=True)
 class TwoViews:
-    """How a transformer is trained. Where no source is named, the choice is ours, because the paper's appendix has it.
-
-    Raises ConfigurationError for values that cannot be.
-    """
+    """Hyperparameters of training; values without a source are ours, because the paper's appendix is not available."""
 
     epochs: int = 40
-    steps: int = 100  # an epoch
-    batch: int = 8  # examples a step, each under two namings: many small steps learn more in a time than few large ones
-    learning_rate: float = 1e-3  # of AdamW, after the warm-up; it falls to nothing along a cosine
-    warm_up: int = 100  # steps in which the rate grows evenly
-    clip: float = 1.0  # longest gradient
-    rename: Rename = "both"  # for plans; for heuristics one (symt, section 4)
+    steps: int = 100  # per epoch
+    batch: int = 8  # examples per step, each under two namings; many small steps learn faster than few large ones
+    learning_rate: float = 1e-3  # of AdamW, after warm-up; cosine decay to zero
+    warm_up: int = 100  # steps of linear warm-up
+    clip: float = 1.0  # maximum gradient norm
+    rename: Rename = "both"  # for plans; heuristics use one (symt, section 4)
     attention: float = 1.0  # weight of L_att (symt, section 4)
     hidden: float = 1.0  # weight of L_hid (symt, section 4)
-    alone: int = 0  # steps in which what is predicted counts alone; see `share`
-    ramp: int = 0  # steps in which both weights then grow evenly to theirs
-    reduction: Reduction = "mean"  # of both; printed are sums, beside which the loss of plans is nothing
-    space: int = 100_000  # most states of a state space that is expanded; larger problems have their experts' plans
-    compared: int = 64  # examples of problems for validation by which epochs are compared
+    alone: int = 0  # steps with the prediction loss alone; see `share`
+    ramp: int = 0  # further steps in which the weights of the symmetry losses grow linearly
+    reduction: Reduction = "mean"  # of both symmetry losses; the paper prints sums, far above the loss of plans
+    space: int = 100_000  # most states of an expanded state space; larger problems use their experts' plans
+    compared: int = 64  # validation examples for the validation loss
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps", "batch", "space", "compared"):
@@ -76,15 +72,15 @@ class TwoViews:
                 )
 
     def share(self, step: int) -> float:
-        """The part of the losses' weights that counts in a step, counted from 0 over all epochs.
+        """Return the factor of the symmetry losses' weights in a step, counted from 0 over all epochs.
 
-        Where all counts from the first step, a network drowns names in what all tokens share, which is the short way to
-        equal hidden states, before it has learned to copy them.
+        With full weights from the first step, a network makes hidden states equal by suppressing names in favour of
+        features shared by all tokens, before it has learned to copy names.
         """
         return min(max(step + 1 - self.alone, 0) / max(self.ramp, 1), 1.0)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0 over all epochs."""
+        """Return the learning rate of a step, counted from 0 over all epochs."""
         if step < self.warm_up:
             return self.learning_rate * (step + 1) / self.warm_up
         share = (step - self.warm_up) / max(self.epochs * self.steps - self.warm_up, 1)
@@ -92,10 +88,10 @@ class TwoViews:
 
 
 class Losses(NamedTuple):
-    """The loss of what is predicted, by both views, and what the views differ in.
+    """The prediction loss over both views, and the activations that the symmetry losses compare.
 
-    `copied` is the share of a plan's names for which the most probable token is the right one: below 1 where several
-    plans are optimal, and next to nothing where it is not learned that names are to be copied.
+    `copied` is the share of a plan's names predicted correctly (most probable token). It is below 1 where several plans
+    are optimal, and near 0 until the network learns to copy names.
     """
 
     predicted: Tensor
@@ -103,24 +99,25 @@ class Losses(NamedTuple):
     copied: Tensor | None = None
 
 
-Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # with attention's scores or not
-Length = Callable[[Example], int]  # in tokens, of what is padded
+Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # flag: return attention scores
+Length = Callable[[Example], int]  # in tokens, of the padded sequence
+Views = tuple[Sequence[Example], list[Naming], list[Naming]]
 
 
 class Lengths(NamedTuple):
-    """How long an example is to a model, so that batches have alike ones, and the most that it can take."""
+    """Length of an example for a model, by which examples are batched, and whether the example fits the model."""
 
     of: Length
     fits: Callable[[Example], bool]
 
 
 def state_lengths(tokens: Tokens) -> Lengths:
-    """Those of a model that reads states alone."""
+    """Return the lengths for a model that reads only states."""
     return Lengths(lambda each: len(tokens.state(each.task, each.state)), lambda each: True)
 
 
 def plan_lengths(tokens: Tokens) -> Lengths:
-    """Those of a model that writes plans, of at most `MOST_TOKENS` tokens; longer ones are not learned from."""
+    """Return the lengths for a model that writes plans; plans over `MOST_TOKENS` tokens are not trained on."""
 
     def length(example: Example) -> int:
         return len(tokens.actions(example.task, example.plan))
@@ -129,7 +126,7 @@ def plan_lengths(tokens: Tokens) -> Lengths:
 
 
 def sequence_lengths(tokens: Tokens, positions: int) -> Lengths:
-    """Those of a model that reads state, goal and plan as one sequence and has so many positions."""
+    """Return the lengths for a model that reads state, goal and plan as one sequence of at most `positions` tokens."""
     plan = plan_lengths(tokens)
 
     def length(example: Example) -> int:
@@ -139,19 +136,19 @@ def sequence_lengths(tokens: Tokens, positions: int) -> Lengths:
 
 
 def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
-    """The mean over tokens of -log of the probability of the next one, the end included (symt, section 4)."""
+    """Return the loss of plans: mean -log probability of the next token, the end token included (symt, section 4)."""
 
     def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         atoms, real = _states(tokens, examples, ones, others, device)
         plans, written = _plans(tokens, examples, ones, others, device)
-        logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:], scores)  # the end is never read
+        logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:], scores)  # the end token is never an input
         return _of_tokens(logits[written[:, 1:]], plans[:, 1:][written[:, 1:]], tokens, seen)
 
     return loss
 
 
 def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) -> Loss:
-    """The same of a model that reads state and goal as a part of one sequence; those tokens are not predicted."""
+    """Return the loss of plans for a sequence model; tokens of state and goal are not predicted."""
 
     def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         rows, plans = list[Numbers](), list[NDArray[np.bool_]]()
@@ -171,7 +168,7 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
 
 
 def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -> Loss:
-    """The mean squared error of distances to the goal (symt, section 4)."""
+    """Return the loss of a heuristic: mean squared error of the distances to the goal (symt, section 4)."""
 
     def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         atoms, real = _states(tokens, examples, ones, others, device)
@@ -182,7 +179,7 @@ def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -
     return loss
 
 
-def train_views(
+def fit_views(
     model: Network,
     loss: Loss,
     tokens: Tokens,
@@ -191,68 +188,53 @@ def train_views(
     validation: Sequence[Source],
     width: int,
     lengths: Lengths,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
+    """Train on examples that fit the model; the validation loss is the prediction loss. See `fit`.
 
-    Examples, of those that fit, and namings of an epoch depend on its number and `seed` alone; `width` is d_k. See
-    `train_epochs`.
+    The examples and namings of an epoch depend only on its number and the seed; `width` is d_k.
     """
-    optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
-    random = np.random.default_rng((seed, 0))
-    drawn = _alike(_drawn(validation, config.compared, lengths, random), lengths, config.batch, random)
-    compared = [_views(tokens, config, some, random) for some in drawn]
+    optimizer = torch.optim.AdamW(model.to(context.device).parameters(), lr=config.learning_rate)
+    rng = np.random.default_rng((context.seed, 0))
+    examples = _similar_lengths(_drawn(validation, config.compared, lengths, rng), lengths, config.batch, rng)
+    held_out = [_views(tokens, config, batch, rng) for batch in examples]
+    metrics = dict[str, float]()
 
-    def epoch(number: int) -> float:
-        random, total = np.random.default_rng((seed, number)), 0.0
-        drawn = _drawn(train, config.steps * config.batch, lengths, random)
-        batches = _alike(drawn, lengths, config.batch, random)
-        for step, some in enumerate(batches, start=(number - 1) * config.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = config.rate(step)
-            share = config.share(step)
-            attends = bool(config.attention and share)
-            found = loss(*_views(tokens, config, some, random), attends)
-            whole = found.predicted
-            if attends:
-                whole = whole + share * config.attention * attention_loss(found.seen, config.reduction)
-            if config.hidden and share:
-                whole = whole + share * config.hidden * hidden_loss(found.seen, width, config.reduction)
-            if not math.isfinite(float(whole.detach())):
-                raise ConfigurationError(
-                    f"step {step + 1}, in epoch {number}, has the loss {float(whole.detach())}; expected a number, as "
-                    f"a learning_rate below {config.learning_rate:g} may give; the epochs before are kept"
-                )
-            optimizer.zero_grad()
-            whole.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-            optimizer.step()
-            total += float(found.predicted.detach())
-        return total / config.steps
+    def batches(epoch: int) -> Iterator[tuple[float, Views]]:
+        rng = np.random.default_rng((context.seed, epoch))
+        examples = _drawn(train, config.steps * config.batch, lengths, rng)
+        for place, batch in enumerate(_similar_lengths(examples, lengths, config.batch, rng)):
+            yield config.share((epoch - 1) * config.steps + place), _views(tokens, config, batch, rng)
 
-    told = dict[str, float]()
+    def losses(batch: tuple[float, Views]) -> Iterator[LossPart]:
+        share, views = batch
+        attends = bool(config.attention and share)
+        parts = loss(*views, attends)
+        whole = parts.predicted
+        if attends:
+            whole = whole + share * config.attention * attention_loss(parts.seen, config.reduction)
+        if config.hidden and share:
+            whole = whole + share * config.hidden * hidden_loss(parts.seen, width, config.reduction)
+        yield LossPart(whole, float(parts.predicted.detach()), 1)
 
     @torch.inference_mode()
     def validate() -> float:
-        predicted, copied = list[float](), list[float]()
-        for batch in compared:
-            found = loss(*batch, False)
-            predicted.append(float(found.predicted))
-            copied += [] if found.copied is None else [float(found.copied)]
+        found = [loss(*views, False) for views in held_out]
+        copied = [float(each.copied) for each in found if each.copied is not None]
         if copied:
-            told["copied"] = round(float(np.mean(copied)), 4)
-        return float(np.mean(predicted))
+            metrics["copied"] = round(float(np.mean(copied)), 4)
+        return float(np.mean([float(each.predicted) for each in found]))
 
-    for each in train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after):
-        yield replace(each, compared=dict(told))
+    def rate(epoch: int, batch: int) -> float:
+        return config.rate((epoch - 1) * config.steps + batch)
+
+    schedule = Schedule(config.epochs, rate, config.clip)
+    for epoch in fit(model, optimizer, schedule, batches, losses, validate, context):
+        yield replace(epoch, metrics=dict(metrics))
 
 
 def _drawn(of: Sequence[Source], count: int, lengths: Lengths, random: np.random.Generator) -> list[Example]:
-    """Examples, of which one that does not fit is drawn again. Raises ConfigurationError where hardly any does."""
+    """Draw examples that fit the model; raises ConfigurationError where hardly any fits."""
     examples = list[Example]()
     for _ in range(_TRIES):
         examples += filter(lengths.fits, draw(of, count - len(examples), random))
@@ -264,19 +246,17 @@ def _drawn(of: Sequence[Source], count: int, lengths: Lengths, random: np.random
     )
 
 
-def _alike(
+def _similar_lengths(
     examples: Sequence[Example], lengths: Lengths, size: int, random: np.random.Generator
 ) -> list[list[Example]]:
-    """Batches of examples about as long as each other, in any order: little is padded."""
+    """Return batches of examples of similar length, in random order, to reduce padding."""
     ordered = sorted(examples, key=lengths.of)
     batches = [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]
     return [batches[place] for place in random.permutation(len(batches))]
 
 
-def _views(
-    tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator
-) -> tuple[Sequence[Example], list[Naming], list[Naming]]:
-    """Examples with two namings each."""
+def _views(tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator) -> Views:
+    """Return examples with two namings each."""
     fixed = config.rename == "one"
     ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]
     return examples, ones, [tokens.naming(each.task, random) for each in examples]
@@ -285,7 +265,7 @@ def _views(
 def _states(
     tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
 ) -> tuple[Tensor, Tensor]:
-    """The atoms [2 b, n, 1 + arity] of states under both namings, and which are some."""
+    """Return the atoms [2 b, n, 1 + arity] of states under both namings, and the mask of real atoms."""
     told = [tokens.state(each.task, each.state) for each in examples]
     rows = [
         tokens.named(each, naming) for namings in (ones, others) for each, naming in zip(told, namings, strict=True)
@@ -296,7 +276,7 @@ def _states(
 def _plans(
     tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
 ) -> tuple[Tensor, Tensor]:
-    """The plans [2 b, t] under both namings, from the begin to the end, and which of it is written."""
+    """Return the plans [2 b, t] under both namings, with begin and end tokens, and the mask of real tokens."""
     told = [tokens.actions(each.task, each.plan) for each in examples]
     rows = [
         np.concatenate([[BEGIN], tokens.named(each, naming), [END]])
@@ -307,6 +287,6 @@ def _plans(
 
 
 def _of_tokens(logits: Tensor, following: Tensor, tokens: Tokens, seen: Seen) -> Losses:
-    """The losses of tokens [n] by their logits [n, tokens]."""
+    """Return the losses of tokens [n] by their logits [n, tokens]."""
     right, names = logits.argmax(dim=1) == following, following >= tokens.vocabulary.first_name
     return Losses(functional.cross_entropy(logits, following), seen, (right & names).sum() / names.sum().clamp(min=1))

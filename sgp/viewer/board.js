@@ -3,8 +3,8 @@
 const LIKE_MOST = 0.5; // of a drawing's parts that a ghost may change: beyond, it stands alone
 
 const EXPECTS =
-  "The predicted embedding read as a mix of what the candidates change: the score of an atom is the share of those that make it true (+) " +
-  "or false (−); no change is the share of the state as it is.";
+  "The predicted embedding is approximated by a weighted mix of the current state and all successors. The score of an atom is the total " +
+  "weight of the successors that add (+) or delete (−) it. Scores are not probabilities.";
 
 /** The board; `drawing(frame)` gives a frame's. `render(at, rank, looked)` shows a step; `looked`: somebody points or picked. */
 function board(rollout, { drawing, goal }) {
@@ -24,12 +24,12 @@ function board(rollout, { drawing, goal }) {
     const step = rollout.steps[at];
     const candidate = step ? step.candidates[rank] : null;
     exchange(now, drawing(at), at);
-    titles[0].textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
+    titles[0].textContent = at === 0 ? "Initial state" : at === last ? "Final state" : `State after ${plural(at, "step")}`;
     renderGoals(at);
     renderGhost(at, rank, looked);
-    const conditional = !candidate || (rank === step.chosen && !looked) ? "becomes" : "would become";
-    const said = !candidate ? ["The end changes nothing."] : !candidate.add.length && !candidate.delete.length ? ["Nothing changes: the state stays as it is."]
-      : [...atoms(`${conditional} true`, "+", candidate.add), ...atoms(`${conditional} false`, "−", candidate.delete)]; // prettier-ignore
+    const conditional = !candidate || (rank === step.chosen && !looked) ? "" : "Would ";
+    const said = !candidate ? ["The rollout ends here."] : !candidate.add.length && !candidate.delete.length ? ["No effect: the state does not change."]
+      : [...atoms(conditional ? "Would add" : "Add effects", "+", candidate.add), ...atoms(conditional ? "Would delete" : "Delete effects", "−", candidate.delete)]; // prettier-ignore
     change.replaceChildren(...said, ...expected(step));
   }
 
@@ -45,12 +45,12 @@ function board(rollout, { drawing, goal }) {
     const scores = [...new Set(changes.map(([, , score]) => score))];
     const said = scores.flatMap((score) => [`${score.toFixed(2)} `, ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
       h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "])]); // prettier-ignore
-    return [h("p", { class: "expects", title: EXPECTS }, "? expects: ", ...said, ...(nothing > 0 ? [`${nothing.toFixed(2)} no change`] : []))];
+    return [h("p", { class: "expects", title: EXPECTS }, "Predicted effects (weight): ", ...said, ...(nothing > 0 ? [`${nothing.toFixed(2)} no change`] : []))];
   }
 
   function renderGoals(at) {
     const open = rollout.frames[at].open;
-    titles[1].textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;
+    titles[1].textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied`;
     rollout.wanted.forEach(([, turns], place) => {
       const holds = turns.filter((turn) => turn <= at).length % 2 === 0;
       if (goals[place].holds === holds) return;
@@ -74,7 +74,7 @@ function board(rollout, { drawing, goal }) {
     would.replaceChildren(...(ghost ? [ghost.drawing] : []));
     now.classList.toggle("replaced", Boolean(ghost?.alone));
     if (!key) return "";
-    return ghost ? `; ${ghost.alone ? "shown" : "pale"}: what would come` : "";
+    return ghost ? `; ${ghost.alone ? "shown" : "pale"}: the resulting state` : "";
   }
 
   function picturedAfter(at, rank) {

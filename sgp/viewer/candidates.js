@@ -8,12 +8,12 @@ const MARKS = {
   goal: ["★", "goal"],
   tied: ["=", "tied"],
   visited: ["↺", "visited"],
-  collapsed: ["≡", "alike"],
+  collapsed: ["≡", "same as"],
   rejected: ["✕", "rejected"],
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
 };
-const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["over best", 1], ["open", 1], ["marks"]];
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["open", 1], ["notes"]];
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
@@ -43,7 +43,7 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
   /** `picked` and `pointed` are ranks or null, `shown` the rank that the page is about; `all` and `settled` say how many rows. */
   function render(step, number_, { picked, pointed, shown: rank, all, settled }) {
     const candidates = step ? step.candidates : [];
-    title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: none at the end";
+    title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: the rollout ends here";
     const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
     const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
     more.hidden = all || candidates.length <= ROWS;
@@ -66,7 +66,7 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
   return { element: h("section", { class: "candidates" }, title, scroll, more), scroll, render };
 }
 
-/** A mark's symbol and words; "alike" names its twin. */
+/** A mark's symbol and words; "same as" names its twin. */
 function markOf(mark, candidate) {
   const [symbol, words] = MARKS[mark];
   return [symbol, mark === "collapsed" && candidate.twin !== null ? `${words} ${candidate.twin + 1}` : words];

@@ -33,18 +33,18 @@ export function mountComparison(host, data, options = {}) {
   const walk = transport({ last, unit: "action", first: 0, show, name: (at) => `${at} of ${plural(last, "action")}`,
     bindings: { d: divergence, m: () => linked("zoom") },
     keys: [["d", "the first action that differs"], ["m", "zoom both maps to this step's points, or show all"]],
-    notes: [h("p", {}, "Inside of a jump (several actions in one decision) the state at its start is shown. The maps' signs are those of the player; a click on the path so far goes there.")],
+    notes: [h("p", {}, "Within a jump (several actions in one decision) the state at its start is shown. The symbols of the maps are those of the player; a click on the path goes to that step.")],
     onMove: () => sides.forEach((side) => side.forget()) }, options); // prettier-ignore
-  const differ = data.divergence === null ? "the plans do not differ" : `first difference: action ${data.divergence + 1} (d)`;
+  const differ = data.divergence === null ? "the plans are identical" : `first difference: action ${data.divergence + 1} (d)`;
   const sides = data.sides.map(buildSide);
   const curves = drawBoth();
   const goal = h("div", { class: "picture" }, parseDrawing(data.sides[0].elements, data.sides[0].goal));
   const root = h("div", { class: "sgp compare", tabindex: "0", role: "region",
     "aria-label": `Two rollouts of ${data.problem}. Press ? for the keys.` },
     walk.controls(h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ)),
-    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "a position is a number of actions"), walk.said),
+    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "The slider counts actions"), walk.said),
     h("div", { class: "sides" }, sides[0].element,
-      h("div", { class: "middle" }, h("section", {}, h("h3", {}, `Goal, of ${plural(data.goals, "atom")}`), goal), h("section", { class: "curves" }, curves.element)),
+      h("div", { class: "middle" }, h("section", {}, h("h3", {}, `Goal (${plural(data.goals, "atom")})`), goal), h("section", { class: "curves" }, curves.element)),
       sides[1].element),
     h("div", { class: "lower" }, ...sides.map((side) => side.below)),
     walk.help); // prettier-ignore
@@ -95,8 +95,8 @@ export function mountComparison(host, data, options = {}) {
       exchange(state, pictures.get(frame), frame);
       const step = side.steps[frame];
       const inside = at - starts[frame];
-      title.textContent = step ? `State after ${plural(starts[frame], "action")}` : `State at the end, after ${plural(length, "action")}`;
-      if (step && inside) title.textContent += `; inside of a jump of ${step.candidates[step.chosen].actions.length}`;
+      title.textContent = step ? `State after ${plural(starts[frame], "action")}` : `Final state, after ${plural(length, "action")}`;
+      if (step && inside) title.textContent += `; within a jump of ${step.candidates[step.chosen].actions.length}`;
       title.textContent += `: ${side.frames[frame].open} of ${data.goals} goals open`;
       if (!step) taken.replaceChildren(`${symbol} ${ending}.`);
       else {
@@ -105,7 +105,7 @@ export function mountComparison(host, data, options = {}) {
           class: starts[frame] + place === data.divergence ? "differs" : "" }, side.actions[action])); // prettier-ignore
         const count = step.candidates.length;
         const how = count > 1 ? `: rank ${rank} of ${count}${cost === null ? "" : `, cost ${number(cost)}`}` : "";
-        taken.replaceChildren("Takes ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), how);
+        taken.replaceChildren("Next action: ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), how);
       }
       const rank = step ? (pointed ?? picked ?? step.chosen) : null;
       const row = table.render(step, frame + 1, { picked, pointed, shown: rank, all, settled: true });
@@ -160,13 +160,13 @@ export function mountComparison(host, data, options = {}) {
     sides.forEach((side) => side.move(at));
     curves.move(at);
     const same = equal.has(at) ? "Both sides are in the same state. " : "";
-    const where = data.divergence === null ? "" : at < data.divergence ? "The plans agree up to here." : at === data.divergence ? "Here the plans part." : "";
+    const where = data.divergence === null ? "" : at < data.divergence ? "Plans identical so far." : at === data.divergence ? "The plans diverge here." : "";
     walk.say(same + where);
   }
 
   function divergence() {
     if (data.divergence !== null) walk.go(data.divergence);
-    else walk.say("The plans do not differ.");
+    else walk.say("The plans are identical.");
   }
 
   return walk.start(host, root, STYLE + COMPARE_STYLE);

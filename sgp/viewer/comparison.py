@@ -10,8 +10,7 @@ from sgp.errors import InputError, StoreError
 from sgp.planning.pddl import Atom, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import Outcome
-from sgp.viewer.expert import expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import expert_states, playback
 
 EXPERT = "expert's plan"  # stands where a method does
 
@@ -101,7 +100,7 @@ def _side(recorded: Recorded) -> dict[str, Any]:
     kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal", "actions")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
     words = data["words"]["actions"] if data["words"] else None
-    drawn = {"missing": "the expert's plan has none"} if recorded.about.method == EXPERT else data["map"]
+    drawn = {"missing": "The expert's plan has no map"} if recorded.about.method == EXPERT else data["map"]
     return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps, "words": words, "map": drawn}
 
 

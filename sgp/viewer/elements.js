@@ -5,11 +5,11 @@ const SVG = "http://www.w3.org/2000/svg";
 
 const OUTCOMES = {
   solved: ["✔", "solved"],
-  horizon: ["✕", "not solved: the limit on actions was reached"],
-  stuck: ["✕", "not solved: every successor was visited before"],
-  refused: ["✕", "not solved: the model refuses"],
-  timeout: ["✕", "not solved: out of time"],
-  memory: ["✕", "not solved: out of memory"],
+  horizon: ["✕", "unsolved: action limit reached"],
+  stuck: ["✕", "unsolved: no unvisited successor"],
+  refused: ["✕", "unsolved: the model cannot represent the problem or rejects every candidate"],
+  timeout: ["✕", "unsolved: out of time"],
+  memory: ["✕", "unsolved: out of memory"],
 };
 
 function h(tag, attributes = {}, ...children) {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgp.planning.pddl import Problem, format_plan, parse_plan
 from sgp.planning.recorded import Recorded
-from sgp.planning.subject import selected_variant
+from sgp.planning.subject import Variant
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def run_id(recorded: Recorded) -> str:
     """Which run made a rollout, as runs are named in the store: method/variant/suite/domain/seed, then its decoding."""
     about = recorded.about
     seed = "" if about.seed is None else f"seed{about.seed}"
-    variant = selected_variant(about.variant, about.selected_by)
+    variant = str(replace(Variant.parse(about.variant), selected_by=about.selected_by))
     return "/".join(filter(None, (about.method, variant, about.suite, about.domain, seed, about.decoding)))
 
 

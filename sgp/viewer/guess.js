@@ -40,7 +40,7 @@ export function mountGuess(host, rollout, options = {}) {
   const stateTitle = h("h3", {});
   const goalTitle = h("h3", {});
   const listTitle = h("h3", {});
-  const list = h("div", { class: "choices", role: "group", "aria-label": "What can be done" });
+  const list = h("div", { class: "choices", role: "group", "aria-label": "Options" });
   const tell = button("Answer (a)", "Show what the model does, without a guess", answer);
   const root = h("div", { class: "sgp guess", tabindex: "0", role: "region",
     "aria-label": `Guess the move in ${rollout.problem}: digits choose, the right arrow goes on.` },
@@ -88,14 +88,14 @@ export function mountGuess(host, rollout, options = {}) {
   const models = (step) => step.candidates[step.chosen];
   const equal = (step, candidate) => candidate.gap !== null && candidate.gap === models(step).gap;
   const experts = (candidate) => candidate.marks.includes("expert");
-  const over = (step, candidate) => candidate.gap === null ? ", ruled out" : candidate.gap === 0 ? ", costs least"
-    : `, costs ${number(candidate.gap)} more`; // prettier-ignore
+  const over = (step, candidate) => candidate.gap === null ? ", rejected" : candidate.gap === 0 ? ", lowest cost"
+    : `, cost +${number(candidate.gap)}`; // prettier-ignore
 
   function show(at) {
     const step = rollout.steps[at];
     if (state.firstChild !== drawing(at)) state.replaceChildren(drawing(at));
     const open = rollout.frames[at].open;
-    stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State before decision ${at + 1}`;
+    stateTitle.textContent = at === 0 ? "Initial state" : at === last ? "Final state" : `State before decision ${at + 1}`;
     goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied`;
     place.textContent = step ? `Decision ${at + 1} of ${last}` : "The end";
     tell.disabled = !step || answered(at);
@@ -103,8 +103,8 @@ export function mountGuess(host, rollout, options = {}) {
     const known = step && answered(at);
     root.dataset.answered = known ? "yes" : "no";
     verdict.replaceChildren(...judged(at));
-    listTitle.textContent = !step ? "Nothing is left to choose" : known ? "What could be done, and its rank to the model"
-      : `${plural(choices[at].length, "choice")}: a digit or a click guesses`; // prettier-ignore
+    listTitle.textContent = !step ? "No decision is left" : known ? "Options with the rank that the model gives them"
+      : `${plural(choices[at].length, "option")}: click or press a number`; // prettier-ignore
     list.replaceChildren(...(step ? choices[at].map((each, which) => choice(step, each, which, known, guesses.get(at))) : []));
   }
 
@@ -128,20 +128,20 @@ export function mountGuess(host, rollout, options = {}) {
       const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
       return [`${symbol} The model's rollout ends here: ${ending}.`];
     }
-    if (!answered(at)) return ["Which of these does the model take? What was visited before is not offered."];
+    if (!answered(at)) return ["Which action does the model take? Visited states are excluded."];
     const cheaper = choices[at].filter((each) => each.gap !== null && each.gap < models(step).gap).length;
-    const path = cheaper ? ` (${plural(cheaper, "cheaper one")} stood open, but the best path of its beam led here)` : "";
+    const path = cheaper ? ` (beam search passed over ${plural(cheaper, "cheaper candidate")})` : "";
     const taken = h("span", {}, h("code", {}, name(models(step))), path);
-    if (choices[at].length < 2) return ["Only ", taken, " was open here; press → to go on."];
+    if (choices[at].length < 2) return ["The only option was ", taken, ". Press → to continue."];
     const guessed = guesses.get(at);
-    if (guessed === null) return ["The model takes ", taken, ". Press → to go on."];
+    if (guessed === null) return ["The model takes ", taken, ". Press → to continue."];
     const yours = step.candidates[guessed];
     const agreed = guessed === step.chosen ? ["Yes: the model takes ", taken, " too"]
-      : equal(step, yours) ? ["As good to the model, which takes ", taken, " at the same cost"]
-      : ["No: the model takes ", taken, `, and yours is its rank ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
+      : equal(step, yours) ? ["Equally good: the model takes ", taken, " at the same cost"]
+      : ["No: the model takes ", taken, `; it ranks your action ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
     const known = step.candidates.some(experts);
-    const also = !known ? "the expert's plan does not come by here" : experts(yours) ? "the expert does as you do" : "the expert does something else";
-    return [...agreed, `; ${also}. Press → to go on.`];
+    const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert takes your action too" : "the expert does not take your action";
+    return [...agreed, `; ${also}. Press → to continue.`];
   }
 
   /** The running score in words. */
@@ -152,8 +152,8 @@ export function mountGuess(host, rollout, options = {}) {
     const led = steps.filter(([step]) => step.candidates.some(experts));
     const followed = led.filter(([, yours]) => experts(yours)).length;
     const its = led.filter(([step]) => experts(models(step))).length;
-    const beside = led.length ? [" · the expert ", h("b", {}, `${followed} of ${led.length}`), ` (the model itself: ${its})`] : [];
-    return ["You met the model ", h("b", {}, `${met} of ${steps.length}`), ...beside];
+    const beside = led.length ? [" · matched the expert ", h("b", {}, `${followed} of ${led.length}`), ` (the model: ${its})`] : [];
+    return ["Matched the model ", h("b", {}, `${met} of ${steps.length}`), ...beside];
   }
 
   return walk.start(host, root, STYLE + GUESS_STYLE);

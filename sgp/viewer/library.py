@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
 from sgp.planning.recorded import PACKED, Recorded, read_heads
-from sgp.planning.subject import PlannerName, parted_variant
+from sgp.planning.subject import PlannerName, Variant
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
     from sgp.datasets.runs import RunKey
@@ -37,7 +37,7 @@ class Library:
 
 
 def recorded_folder() -> Path:
-    """Where the recorded rollouts lie; 'sgp record' makes them.
+    """Where the recorded rollouts lie; 'python -m sgp.experiments.bundle rollouts' makes them.
 
     Raises StoreError where the package's data are missing.
     """
@@ -85,7 +85,8 @@ def rollout_files(folder: Path | str) -> list[Path]:
 
 def recorded_of(run: RunKey) -> list[Path]:
     """The files of the package's own recorded rollouts that a run made."""
-    variant, selected_by = parted_variant(run.variant)
-    made = (PlannerName(run.method, variant, selected_by=selected_by), run.domain, run.seed)
+    variant = Variant.parse(run.variant)
+    name = str(replace(variant, selected_by=""))
+    made = (PlannerName(run.method, name, selected_by=variant.selected_by), run.domain, run.seed)
     found = [(each.source, each.about) for each in recorded_rollouts().rollouts]
     return [Path(source) for source, by in found if (by.planner._replace(decoding=""), by.domain, by.seed) == made]

@@ -35,7 +35,7 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
-    box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `None: ${map?.missing ?? "no map was made"}.`));
+    box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `${map?.missing ?? "No map available"}.`));
     return { element: box, show: () => {}, zoom: () => {}, choose: () => {} };
   }
   const states = map.of === "states";
@@ -94,9 +94,9 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   function choose(which) {
     projection = which;
     buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === which)));
-    const held = which === "PCA" ? `; they hold ${share} % of the training points' variance` : "";
-    caption.textContent = caption.title = `Approximate: two of ${map.dimensions} dimensions${held}. True costs are in the table.${
-      states ? "" : " A point is the transition to a candidate. What is learned is one change for all, far outside of these points: its direction counts, so it is not drawn."}`; // prettier-ignore
+    const held = which === "PCA" ? `; they explain ${share} % of the variance of the training points` : "";
+    caption.textContent = caption.title = `2-D projection of a ${map.dimensions}-dimensional embedding: distances are distorted${held}. Exact costs are in the table.${
+      states ? "" : " Each point is a transition. The model learns one target direction for all states; it lies far from the data and is not drawn."}`; // prettier-ignore
     frame(everything);
     show(...shown);
   }
@@ -155,7 +155,7 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
     points.forEach((each, index) => showPoint(each, step && order[at][index], at, rank));
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
     drawArrow(states ? state : path[path.length - 1], looked);
-    said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not drawn here") : "";
+    said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
     notes.textContent = notes.title = step ? notesOn(step, rollout.steps[at].candidates.length, coincides) : "";
   }
 
@@ -198,9 +198,9 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
 
   function notesOn(step, count, coincides) {
     const drawn = step.candidates.length;
-    const notes = [drawn === count ? `All ${plural(count, "candidate")} drawn.` : `${drawn} of ${count} candidates drawn, the cheapest.`];
-    if (coincides) notes.unshift("The chosen state lies where this state lies (ring around square).");
-    if (isFar(step)) notes.unshift(`Far from all training ${map.of} (cross: the nearest): ${farther(step.distance, map.usual)}.`);
+    const notes = [drawn === count ? `Showing all ${plural(count, "candidate")}.` : `Showing the ${drawn} cheapest of ${count} candidates.`];
+    if (coincides) notes.unshift("The chosen state has the same projection (ring).");
+    if (isFar(step)) notes.unshift(`Out of distribution: the nearest training point (×) is ${farther(step.distance, map.usual)}.`);
     return notes.join(" ");
   }
 
@@ -211,5 +211,5 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
 
 /** A distance beside the one within which 99 % of the training points have another one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times what 99 % of them are from each other` : "they lie on each other";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as the 99th percentile of nearest-neighbor distances in training` : "elsewhere, while those of training coincide";
 }

@@ -2,17 +2,17 @@
 
 const MARK_SHAPES = { inaccuracy: "M4.5 1v7", mistake: "M4.5 1 8.5 8h-8z", "dead end": "M1 1l7 7M8 1l-7 7" };
 const MARKS_LEGEND =
-  "Below the scrubber, where it is known how far the goal is: a line is an inaccuracy (one action more than needed), a triangle a " +
-  "mistake (two or more), a cross a step into a dead end, from which no plan leads to the goal. Distances are those of a search " +
-  "through all states or, where these are too many, of the best plans known: then a mark says \u201cas far as is known\u201d.";
+  "Below the scrubber, where the distance to the goal is known: a line lengthens the plan by one action, a triangle by two or more, a " +
+  "cross leads into a dead end. Distances are exact where the state space is small; elsewhere they are estimated from the best known " +
+  "plans, and a mark says \u201cpossibly\u201d.";
 
 /** A rollout's marks in order, each with its place, kind and words; null where nobody knows what is left. */
 function marksOf({ marks, least }) {
   return marks?.map(([place, lost]) => {
-    if (lost === null) return { place, kind: "dead end", words: "a step into a dead end: no plan leads to the goal from there" };
+    if (lost === null) return { place, kind: "dead end", words: "dead end: the goal cannot be reached any more" };
     const kind = lost === 1 ? "inaccuracy" : "mistake";
-    const needed = `${plural(lost, "action")} more than needed${least ? "" : ", as far as is known"}`;
-    return { place, kind, words: `${kind === "mistake" ? "a" : "an"} ${kind}, ${needed}` };
+    const words = least ? `lengthens the shortest plan by ${lost}` : `possibly ${plural(lost, "action")} longer than necessary (estimated)`;
+    return { place, kind, words };
   }) ?? null; // prettier-ignore
 }
 

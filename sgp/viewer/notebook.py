@@ -16,7 +16,7 @@ from sgp.planning.recorded import Recorded
 from sgp.viewer.comparison import comparison
 from sgp.viewer.dashboard import PORT
 from sgp.viewer.library import own_rollouts_folder, recorded_folder, recorded_rollouts
-from sgp.viewer.page import compare_script, player_script, recorded
+from sgp.viewer.page import recorded, script
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Player(anywidget.AnyWidget):
     rollout, without the step; empty where the dashboard does not have it.
     """
 
-    _esm = player_script()
+    _esm = script("player")
     first: ClassVar = 1
     data = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(1).tag(sync=True)
@@ -58,7 +58,7 @@ class Player(anywidget.AnyWidget):
 class Comparison(Player):
     """Two rollouts of one problem in a cell, under one scrubber; `step` is the number of actions taken, from 0 on."""
 
-    _esm = compare_script()
+    _esm = script("compare")
     first: ClassVar = 0
     step = traitlets.Int(0).tag(sync=True)
 

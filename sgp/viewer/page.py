@@ -1,4 +1,4 @@
-"""A rollout as one HTML file with the player in it, which needs nothing else."""
+"""The player's JavaScript, and a rollout as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.errors import InputError
 from sgp.files import write_text
@@ -41,65 +41,54 @@ openPage();
 </body>
 </html>
 """
-
-
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
+_PARTS = {
+    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "player"),
+    "compare": (*_SHARED, "candidates", "map", "compare"),
+    "guess": (*_SHARED, "guess"),
+    "branches": ("branches",),
+    "tour": ("tour",),
+}
 
 
 @cache
-def player_script() -> str:
-    """The player's JavaScript, an ES module for Streamlit's components v2, anywidget and the exported page."""
-    return _script(*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "player")
-
-
-@cache
-def compare_script() -> str:
-    """The JavaScript of two rollouts side by side, an ES module for Streamlit's components v2 and anywidget."""
-    return _script(*_SHARED, "candidates", "map", "compare")
-
-
-@cache
-def guess_script() -> str:
-    """The JavaScript in which a user guesses the model's choices, an ES module for Streamlit's components v2."""
-    return _script(*_SHARED, "guess")
-
-
-def _script(*names: str) -> str:
-    """The files joined, the last one with the exports: a module that is given as text can import no other."""
-    return "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names)
+def script(name: Literal["player", "compare", "guess", "branches", "tour"]) -> str:
+    """A view as one ES module, for Streamlit's components v2; player and comparison also for anywidget and a page."""
+    # Joined, the last file with the exports: a module that is given as text can import no other.
+    return "\n".join((Path(__file__).parent / f"{part}.js").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
 def html_page(data: dict[str, Any]) -> str:
-    """The page that plays a rollout's data (`playback`), or that of two beside each other (`comparison`)."""
+    """The page that plays a rollout's data (`playback`), or that of two side by side (`comparison`)."""
     # A name may hold "</script>" or "<!--": inside JSON every "<" can be written so that no parser of HTML sees it.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    compared = "sides" in data
-    models = " and ".join(side["model"] for side in data["sides"]) if compared else data["model"]
-    title = escape(f"{data['problem']}: {models}")
-    return _PAGE.format(title=title, data=embedded, script=compare_script() if compared else player_script())
+    sides = data.get("sides", [data])
+    title = escape(f"{data['problem']}: {' and '.join(side['model'] for side in sides)}")
+    view = script("compare" if "sides" in data else "player")
+    return _PAGE.format(title=title, data=embedded, script=view)
 
 
 def export_html(
     rollout: Rollout | Recorded | Path | str, path: Path | str, about: Mapping[str, Any] | None = None
 ) -> None:
-    """Writes a rollout, or the first one of a recorded file, as one self-contained HTML page.
+    """Write a rollout, or the first one of a recorded file, as one self-contained HTML page.
 
-    `about` says which model made a rollout that was not read from a file (fields of `Subject`). Raises StoreError for a
-    file that is no record, and InputError for one that holds no rollout.
+    `about` describes the model of a rollout that was not read from a file (fields of `Subject`). Raises StoreError for
+    a damaged file, and InputError for one without a rollout.
     """
     write_text(path, html_page(playback(recorded(rollout, about))))
 
 
 def recorded(rollout: Rollout | Recorded | Path | str, about: Mapping[str, Any] | None = None) -> Recorded:
-    """A rollout as a file holds it: a living one written down, or the first one of a file; raises as `export_html`."""
+    """The record of a rollout, or the first one of a file; arguments and errors as of `export_html`."""
     if isinstance(rollout, Recorded):
         return rollout
     if isinstance(rollout, Path | str):
         found = read_recorded(rollout)
         if not found:
-            raise InputError(f"{rollout} holds no rollout; give a file that 'sgp solve --rollout' wrote")
+            raise InputError(f"{rollout} holds no rollout; expected a file that 'sgp solve --rollout' wrote")
         return found[0]
-    from sgp.planning.recording import records  # a living rollout has the planning library with it
+    from sgp.planning.recording import records  # needs the planning library
 
     head, *steps = records(rollout, about)
     return Recorded(rollout.task.name, 1, head, tuple(steps))

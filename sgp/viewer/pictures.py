@@ -8,16 +8,12 @@ from dataclasses import dataclass
 
 from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
-from sgp.encoders.node_colours import ColouredGraph
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
+from sgp.encoders.wl_vocabulary import ColouredGraph
 from sgp.errors import InputError
-from sgp.planning.candidates import goals, parents
 from sgp.planning.domain import Scene
 from sgp.planning.task import State, Successor, Task
-from sgp.viewer.encoding import Drawn, draw_encoding
-from sgp.viewer.graph import draw_graph
-from sgp.viewer.trees import draw_tree
+from sgp.viewer.graphs import Drawn, draw_encoding, draw_graph, draw_tree
 
 # Cells of dark themes are dark; the drawings are not made for it.
 _ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"
@@ -58,8 +54,8 @@ def graph_picture(graph: ColouredGraph, level: int | None = None) -> Picture:
 
 def lookahead_picture(task: Task, candidates: Sequence[Successor]) -> Picture:
     """The tree of a state's candidates, each with its number and its last action; goal states are filled."""
-    above = [int(each) for each in parents(candidates)]
-    goal = [bool(each) for each in goals(task, candidates)]
+    above = [-1 if each.parent is None else each.parent for each in candidates]
+    goal = [task.is_goal(each.state) for each in candidates]
     return Picture(draw_tree("the state", _numbered(candidates), above, goal, _ON_PAPER))
 
 

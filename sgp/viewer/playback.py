@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import pairwise
@@ -12,14 +12,13 @@ from typing import Any
 
 from sgp.domains import draw_goal, draw_scene, draw_series, words_of
 from sgp.errors import StoreError
+from sgp.files import read_json
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Action, parse_plan
-from sgp.planning.recorded import Recorded, after, atom_of
+from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
+from sgp.planning.recorded import Recorded, after, atom_of, map_file
 from sgp.planning.regret import read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
-from sgp.viewer.expert import Expert, divergences, expert_states
-from sgp.viewer.maps import map_of
-from sgp.viewer.reasons import explanations, in_english
+from sgp.planning.words import Words
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _PICTURED = 2  # candidates of a step whose states are drawn besides the chosen one's: the best
@@ -300,3 +299,115 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
 
 def _cost(candidate: Mapping[str, Any]) -> float:
     return math.inf if candidate["cost"] is None else float(candidate["cost"])
+
+
+_ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
+_PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (an open goal)"))
+_ANY = {"·": "something"}  # an object that a feature does not name
+Numbered = Callable[[str], int]
+
+
+def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numbered) -> list[dict[str, Any]]:
+    """A step's explanations, that against the runner-up first; none in old records and where nothing was explained.
+
+    `order` has the candidates' places in rank order: the other candidate is told by its rank (from 0). A reason is
+    [feature, value of the chosen one, value of the other one, share]; `numbered` gives a feature's number.
+    """
+    return [
+        {
+            "against": order.index(each["against"]),
+            "measure": each["measure"],
+            "reasons": [[numbered(one["feature"]), one["chosen"], one["other"], one["share"]] for one in each["why"]],
+        }
+        for each in (*([record] if "why" in record else []), *record.get("others", ()))
+    ]
+
+
+def in_english(feature: str, words: Words) -> str:
+    """A feature with its atoms as sentences; what no template fits stays as it is."""
+    said = _ATOM.sub(lambda found: _sentence(found, words), feature)
+    for phrase, better in _PHRASES:
+        said = said.replace(phrase, better)
+    return said.replace(" with ", " where ") if said != feature else feature
+
+
+def _sentence(found: re.Match[str], words: Words) -> str:
+    predicate, *objects = found[1].split()
+    atom = Atom(predicate, tuple(_ANY.get(each, each) for each in objects))
+    said = words.sentence(Literal(atom, found[2] != " becomes false"))
+    if said.startswith("("):  # PDDL, which no template fits
+        return found[0]
+    return f"now {said}" if found[2] else said
+
+
+FORMAT = 1
+
+
+def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """What the player draws: training points, and of each step its points, candidates by rank (from 0).
+
+    Each step also has the number of the training point nearest to its own and its distance, and `usual` is the distance
+    that 99 % of the training points have from another one at most (`sgp.analysis.maps`); older maps have neither.
+    `orders` has for each step the candidates' places in rank order. Where there is no map, `missing` says why.
+    """
+    file = map_file(recorded.source)
+    if not file.is_file():
+        return {"missing": "No map available; create one with 'sgp map'"}
+    data = read_json(file)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise StoreError(f"{file} is not a map of format {FORMAT}; make it again with 'sgp map'")
+    if "missing" in data:
+        return {"missing": str(data["missing"])}
+    of_line = {entry["line"]: entry for entry in data["rollouts"]}
+    entry = of_line.get(recorded.line, {})
+    paired = list(zip(entry.get("steps", ()), orders, strict=False))
+    # An expert's plan can take the same actions as the rollout of its line, without the other candidates.
+    known = all(int(place) < len(order) for step, order in paired for place in step["candidates"])
+    if entry.get("chosen") != recorded.chosen or not known:
+        return {"missing": "The map belongs to another rollout; create it again with 'sgp map'"}
+    steps = []
+    for step, order in paired:
+        rank_of = {place: rank for rank, place in enumerate(order)}
+        candidates = {rank_of[int(place)]: point for place, point in step["candidates"].items()}
+        steps.append({**step, "candidates": [[rank, *point] for rank, point in sorted(candidates.items())]})
+    ground = {name: data[name] for name in ("of", "dimensions", "explained", "umap", "context")}
+    return {**ground, "usual": data.get("usual"), "steps": steps}
+
+
+State = frozenset[Atom]
+
+
+def expert_states(text: DomainText, initial: State, plan: Iterable[Action]) -> list[State]:
+    """The states of a plan, the initial one first. Raises KeyError for an action that the domain does not have."""
+    states = [initial]
+    for action in plan:
+        schema = text.schemas[action.name]
+        names = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
+        deleted, added = (
+            {
+                Atom(literal.atom.predicate, tuple(names.get(each, each) for each in literal.atom.objects))
+                for literal in schema.effect
+                if literal.positive is sign
+            }
+            for sign in (False, True)
+        )
+        states.append((states[-1] - deleted) | added)
+    return states
+
+
+class Expert:
+    """Where states stand on the expert's way."""
+
+    def __init__(self, states: Sequence[State]):
+        self._places = {state: place for place, state in enumerate(states)}  # the last place of a state
+        self._sizes = {len(state) for state in states}
+        self.length = len(states) - 1
+
+    def place(self, state: State) -> int | None:
+        """After how many actions the expert is in a state; None where it never is."""
+        return self._places.get(state) if len(state) in self._sizes else None
+
+
+def divergences(places: Sequence[int | None]) -> list[int]:
+    """The steps that leave the expert's states: in one of them before, in none after."""
+    return [step for step in range(len(places) - 1) if places[step] is not None and places[step + 1] is None]

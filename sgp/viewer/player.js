@@ -5,25 +5,25 @@
 const SETTLE_AFTER = 200; // milliseconds of rest before the whole table is drawn
 
 const KEYS = [
-  ["1 … 9, 0", "pick the candidate of this rank (0: the tenth): why not this one"],
-  ["↓, ↑", "pick the next candidate, the one before (in the table)"],
+  ["1 … 9, 0", "select the candidate of this rank (0: the tenth)"],
+  ["↓, ↑", "select the next or previous candidate (in the table)"],
   ["Esc", "back to the chosen candidate"],
   ["t", "next tie"],
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
-  ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
-  ["n, N", "next mark on the scrubber, mark before"],
+  ["p", "jump to the plateau: the longest run of steps with no new minimum of open goals"],
+  ["n, N", "next or previous mark on the scrubber"],
   ["m", "zoom the map to this step's points, or show all"],
-  ["z", "large drawings, or as before"],
+  ["z", "toggle large view"],
 ];
-const BRANCH_KEY = ["b", "branch: go on from the picked candidate instead of the chosen one"]; // where the host can plan
+const BRANCH_KEY = ["b", "branch: continue from the picked candidate instead of the chosen one"]; // where the host can plan
 const LEGEND =
-  "over best: what it costs more than the cheapest; open: how many goals it leaves open; visited: a state from before; " +
-  "alike 2: the model cannot tell it from rank 2, which was kept; tied: the same least cost; rejected: the model rules it out; " +
+  "Δ to best: cost above the lowest; open: number of unsatisfied goals; visited: its state was visited before; " +
+  "same as 2: identical to candidate 2 for the model (only that one is considered); tied: same lowest cost; rejected: the model assigns infinite cost; " +
   "expert: a state that the expert's plan reaches later than any state so far; " +
-  "forced: taken because somebody said so, not the model.";
+  "forced: selected by the user, not the model.";
 const POINTING =
-  "Pick a candidate, or rest the pointer on it, in the table or the map: the board shows what it makes of the state, the map " +
-  "its place, and the reasons speak of it. Actions and atoms say in English what they mean where the pointer rests on them.";
+  "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
+  "Hover an action or an atom to read it in English.";
 
 /**
  * Builds the player in `host` (an element or a shadow root). `options.onStep` hears of a step where the user rests;
@@ -83,8 +83,8 @@ export function mount(host, rollout, options = {}) {
     { class: "sgp", tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
     h("div", { class: "bar" }, ...choiceBoxes(options),
       walk.controls(
-        button("large", "Large drawings, or as before (z)", enlarge),
-        options.onBranch ? button("branch here", "Go on from the picked candidate (b)", branch) : "",
+        button("large", "Toggle large view (z)", enlarge),
+        options.onBranch ? button("branch here", "Continue from the picked candidate (b)", branch) : "",
       )), // prettier-ignore
     h(
       "header",
@@ -178,7 +178,7 @@ export function mount(host, rollout, options = {}) {
   /** The tokens of the action that was written here, or last, each with its probability. */
   function renderWritten(step) {
     const tokens = (step ?? rollout).written;
-    const said = step ? "Written: " : "Written last, which no candidate is: ";
+    const said = step ? "Written: " : "Written last (not a candidate): ";
     written.replaceChildren(...(tokens.length ? [said] : ["Nothing was written here."]),
       ...tokens.flatMap(([word, probability]) => [h("code", {}, word), ` ${probability.toFixed(2)}  `])); // prettier-ignore
   }
@@ -208,25 +208,25 @@ export function mount(host, rollout, options = {}) {
   function nextDivergence() {
     const found = rollout.expert?.divergences ?? [];
     if (found.length) walk.go(found.find((place) => place > walk.at) ?? found[0]);
-    else walk.say(rollout.expert ? "This rollout never leaves the expert's states." : "No expert's plan was recorded for this problem.");
+    else walk.say(rollout.expert ? "This rollout never leaves the expert's states." : "No expert plan was recorded for this problem.");
   }
 
   /** To the next mark (1) or the one before (-1), around the ends. */
   function nextMark(direction) {
-    if (!marks) return walk.say("Nobody has searched how far the goal is from the states of this rollout.");
-    if (!marks.length) return walk.say("No step of this rollout is known to give an action away.");
+    if (!marks) return walk.say("The distance to the goal is not known for this rollout.");
+    if (!marks.length) return walk.say("No step of this rollout is known to lengthen the plan.");
     const ahead = direction > 0 ? marks : marks.toReversed();
     return walk.go((ahead.find(({ place }) => (place - walk.at) * direction > 0) ?? ahead[0]).place);
   }
 
   function plateau() {
     if (rollout.plateau) walk.go(rollout.plateau[0]);
-    else walk.say("This rollout has no plateau: every step reaches a new least number of open goals.");
+    else walk.say("This rollout has no plateau: every step reaches a new minimum of open goals.");
   }
 
   function branch() {
     const step = rollout.steps[walk.at];
-    if (!step) walk.say("The rollout ends here: go back to a step and pick one of its candidates.");
+    if (!step) walk.say("The rollout ends here. Go back to a step and pick one of its candidates.");
     else if (picked === null || picked === step.chosen)
       walk.say("Pick another candidate first (its rank's digit, or a click in the table); then press b.");
     else {
@@ -249,8 +249,8 @@ function choiceBoxes({ choices = [], onChoose }) {
 
 /** How the rollout goes beside the expert's plan, in words. */
 function beside({ length, divergences }) {
-  const left = divergences.length ? `leaves its states at step ${divergences[0] + 1}` : "never leaves its states";
-  return `expert: ${plural(length, "action")}; the rollout ${left}`;
+  const left = divergences.length ? `diverges from it at step ${divergences[0] + 1}` : "never diverges from it";
+  return `Expert plan: ${plural(length, "action")}; this rollout ${left}`;
 }
 
 /** The exported page. */

@@ -24,41 +24,41 @@ export function saidOf(step, rank) {
 }
 
 function saidOfOther(step, candidate) {
-  if (candidate.cost === null) return "; the model rejects it";
+  if (candidate.cost === null) return "; rejected by the model";
   const cost = step.candidates[step.chosen].cost;
-  const gap = cost === null ? "" : costsAlike(step, candidate) ? ", as much as the chosen one" : `, ${signed(candidate.cost - cost)} against the chosen one`;
+  const gap = cost === null ? "" : costsAlike(step, candidate) ? ", the same as the chosen one" : `, ${signed(candidate.cost - cost)} against the chosen one`;
   if (candidate.marks.includes("visited")) return `${gap}; its state was visited before`;
   if (!candidate.marks.includes("collapsed")) return gap;
-  const twin = candidate.twin === null ? "a candidate of another state of the beam" : `rank ${candidate.twin + 1}`;
-  return `${gap}; the model cannot tell it from ${twin}, which was kept`;
+  const twin = candidate.twin === null ? "a candidate of another beam state" : `rank ${candidate.twin + 1}`;
+  return `${gap}; identical to ${twin} for the model`;
 }
 
 function saidOfChosen(step, candidate, rank) {
   const shut = new Set(step.shut);
   const cheaper = step.candidates.slice(0, rank).filter((each) => (each.gap ?? Infinity) < (candidate.gap ?? Infinity));
   const same = step.candidates.filter((each, place) => place !== rank && each.marks.includes("visited") && costsAlike(step, each)).length;
-  const ties = same ? `; ${same === 1 ? "one that costs as little was" : `${same} that cost as little were`} visited before` : "";
+  const ties = same ? `; ${plural(same, "equally cheap candidate")} already visited` : "";
   const next = step.next === null ? null : step.candidates[step.next];
-  const beyond = next?.cost > candidate.cost ? `; the next open one, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more` : "";
-  if (candidate.marks.includes("forced")) return "; forced, because somebody said so";
-  if (candidate.marks.includes("goal")) return "; it reaches the goal, which ends the search";
-  if (cheaper.some((each) => !shut.has(each.rank - 1))) return "; cheaper ones were open, but the beam's best path led through this one";
+  const beyond = next?.cost > candidate.cost ? `; the runner-up, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more` : "";
+  if (candidate.marks.includes("forced")) return "; forced by you";
+  if (candidate.marks.includes("goal")) return "; it reaches the goal and ends the search";
+  if (cheaper.some((each) => !shut.has(each.rank - 1))) return "; cheaper unvisited successors existed; beam search followed this path";
   if (cheaper.length) {
-    const why = cheaper.every((each) => each.marks.includes("visited")) ? "visited before" : "visited before or alike";
+    const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or identical to others";
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;
   }
-  if (step.tie) return `; tied with rank ${next.rank}, so the first in the order of the PDDL${ties}`;
-  return `, the least${ties}${beyond}`;
+  if (step.tie) return `; tied with rank ${next.rank}, so the first in PDDL order was taken${ties}`;
+  return `, the lowest${ties}${beyond}`;
 }
 
 /** Why there are no reasons against a candidate, or "" where there are some. */
 function unexplained(step, other) {
-  if (!step) return "Nothing was chosen at the end.";
-  if (other === null) return "No other candidate was open here.";
+  if (!step) return "Rollout finished.";
+  if (other === null) return "This was the only unvisited successor.";
   if (explanationOf(step, other)) return "";
   if (step.shut.includes(other)) return `Rank ${other + 1} was not open to choice.`;
   const known = step.why.map((each) => each.against + 1);
-  if (!known.length) return "This choice was not explained.";
+  if (!known.length) return "No explanation was recorded for this choice.";
   return `Not explained against rank ${other + 1}; only against ${known.length === 1 ? "rank" : "ranks"} ${known.join(", ")}.`;
 }
 
@@ -69,13 +69,13 @@ export function reasonsInWords(step, other, name, feature) {
   const strongest = (sign) => found.reasons.filter(([, chosen, , share]) => chosen !== null && sign * share > LEAST_SHARE)[0];
   const part = (reason, sign) => {
     const all = found.reasons.reduce((sum, [, , , share]) => sum + (sign * share > 0 ? share : 0), 0);
-    return `“${feature(reason[0])}” (${Math.round((100 * reason[3]) / all)} % of what speaks`;
+    return `“${feature(reason[0])}” (${Math.round((100 * reason[3]) / all)} % of what`;
   };
   const [pro, contra] = [strongest(-1), strongest(1)]; // a share below 0 lowers the chosen one's cost
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
-  const because = !pro ? ", though nothing that has a name speaks for it" : `${total < 0 ? ", above all because of" : "; what speaks for it most is"} ${part(pro, -1)} for it)`;
-  const against = contra ? `. Most against it: ${part(contra, 1)} against it)` : "";
-  return `Rather than ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
+  const because = !pro ? "; none of the listed features supports this choice" : `; largest contribution for it: ${part(pro, -1)} supports it)`;
+  const against = contra ? `; largest against it: ${part(contra, 1)} opposes it)` : "";
+  return `Preferred over ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
 }
 
 /** The panel of reasons; `render(at, rank)` fills it. */
@@ -92,7 +92,7 @@ function reasonsPanel(rollout, { name, schedule }) {
   const toggle = h("button", { type: "button", class: "raw", "aria-pressed": "false", onclick: showRaw }, "raw features and values");
   const title = h("summary");
   const details = h("details", { open: true, hidden: !most, ontoggle: schedule }, title,
-    h("p", { class: "faint" }, "+ speaks for the chosen one, − for the other one; the shares add up. ", toggle), h("ol", {}, ...rows.map((row) => row.element))); // prettier-ignore
+    h("p", { class: "faint" }, "Positive contributions favor the chosen action, negative ones the alternative; they sum to the difference. ", toggle), h("ol", {}, ...rows.map((row) => row.element))); // prettier-ignore
 
   function showRaw() {
     raw = !raw;
@@ -107,7 +107,7 @@ function reasonsPanel(rollout, { name, schedule }) {
     const missing = unexplained(step, other);
     said.textContent = said.title = missing || reasonsInWords(step, other, name, (each) => english[each]);
     const found = missing ? null : explanationOf(step, other);
-    title.textContent = found ? `Shares of features in the ${found.measure}, against rank ${other + 1}` : "Shares of features: none";
+    title.textContent = found ? `Feature contributions to the ${found.measure} (vs. rank ${other + 1})` : "Feature contributions: none";
     if (!details.open) return;
     const widest = Math.max(LEAST_SHARE, ...(found?.reasons ?? []).map(([, , , share]) => Math.abs(share)));
     rows.forEach((row, place) => {

@@ -90,7 +90,7 @@ const STYLE = `
 .sgp .map svg.ground { position: absolute; inset: 0; width: 100%; height: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
 .sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
 .sgp .map .said, .sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sgp .map .notes { min-height: 17px; max-height: 34px; overflow: auto; }
+.sgp .map .notes { min-height: 17px; max-height: 34px; overflow: hidden; }
 .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }

@@ -1,6 +1,6 @@
 """The dashboard's tour: from a state to the nearest successor, training, the other method, and a failure.
 
-Every number of it was recorded (`sgp record`).
+Every number of it was recorded (`python -m sgp.experiments.bundle rollouts`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from sgp.planning.pddl import read_both
 from sgp.planning.recorded import Recorded, atom_of
 from sgp.planning.subject import Subject
 from sgp.viewer import tour_pictures
-from sgp.viewer.graph import draw_graph
+from sgp.viewer.graphs import draw_graph
 from sgp.viewer.playback import rank_order
 
 _TITLES = (
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Tour:
-    """A recorded decision with everything that led to it, as `sgp record` writes it."""
+    """A recorded decision with everything that led to it, as `python -m sgp.experiments.bundle rollouts` writes it."""
 
     source: str
     data: Mapping[str, Any]
@@ -298,20 +298,14 @@ def _method(about: Subject) -> str:
     return f"{about.method.capitalize()} {about.variant}"
 
 
-@cache
-def tour_script() -> str:
-    """The JavaScript of a stop, an ES module for Streamlit's components v2."""
-    return (Path(__file__).parent / "tour.js").read_text(encoding="utf-8")
-
-
 def tour_titles() -> tuple[str, ...]:
     """What the stops are called."""
     return _TITLES
 
 
 def read_tour(path: Path | str) -> Tour:
-    """The tour that `sgp record` wrote. Raises StoreError where it is missing, cut or of another version."""
+    """The recorded tour. Raises StoreError where it is missing, cut or of another version."""
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise StoreError(f"{path} is no tour of format {_FORMAT}; make it again with 'sgp record'")
+        raise StoreError(f"{path} is no tour of format {_FORMAT}; make it again with sgp.experiments.bundle")
     return Tour(str(path), data)

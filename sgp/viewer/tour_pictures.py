@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgp import drawing
-from sgp.viewer.graph import FILLS, colour_called
+from sgp.viewer.graphs import FILLS, colour_called
 
 WIDTH, HEIGHT = 1240, 450  # what a screen of 1366 x 768 has room for, so that a pixel here is at least one there
 BESIDE = 740  # the width of what stands beside a state

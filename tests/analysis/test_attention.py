@@ -1,4 +1,4 @@
-"""What a transformer attends to under two namings, as notebook 11 shows it."""
+"""Attention weights of a transformer under two namings, as shown in notebook 11."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASK = Task(sgp.load_suite("state-centric").problems("blocksworld", "train")[0])
 
 @pytest.mark.parametrize("variant", ["ed", "e"])
 def test_two_namings_differ_and_one_does_not_differ_from_itself(variant, quick_run):
-    """But for last bits, which a place in a batch changes."""
+    """Equal up to the last bits, which depend on the position in a batch."""
     planner = sgp.load_planner(quick_run("symt", "blocksworld", variant).folder)
     pair, same = sgp.under_two_namings(planner, TASK), sgp.under_two_namings(planner, TASK, (1, 1))
     layers = planner.policy.value.model.shape.layers if variant == "e" else planner.policy.writer.model.shape.layers

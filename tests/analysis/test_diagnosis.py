@@ -1,4 +1,4 @@
-"""A failure in sentences: counts by hand, and of the recorded failure on Logistics counted another way."""
+"""Diagnosis of a failure in sentences: counts by hand, and an independent count of a recorded failure on Logistics."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-import sgp
-from sgp.analysis.diagnosis import diagnosis
+from sgp.analysis.failures import diagnosis
 from sgp.errors import StoreError
-from sgp.planning.recorded import Recorded
+from sgp.planning.recorded import Recorded, read_recorded
 from tests.recorded import recorded_file, recorded_lines
 
 DOMAIN = """(define (domain d) (:predicates (p ?x) (q ?x) (far))
@@ -22,7 +21,7 @@ def candidate(action, cost, add=(), delete=(), *marks):
 
 
 def recorded(*steps, outcome="horizon", **head):
-    """A rollout of given candidates, of each step the chosen one first."""
+    """Return a rollout of given candidates; the first candidate of each step is the chosen one."""
     texts = {"domain_pddl": DOMAIN, "problem_pddl": PROBLEM, "initial": [], "outcome": outcome}
     return Recorded("made", 1, {**texts, **head}, tuple({"chosen": 0, "candidates": list(step)} for step in steps))
 
@@ -97,7 +96,7 @@ def test_a_reason_comes_first_and_rejected_candidates_cost_nothing():
 
 
 def test_the_failure_on_logistics_is_what_the_file_says():
-    """Counted line by line, without the classes that read records."""
+    """The count reads the file line by line, without the classes that read records."""
     name = "logistics-state-centric-wl-xgboost-delta-*-horizon"
     head, *steps = map(json.loads, recorded_lines(name))
     idle = []
@@ -106,7 +105,7 @@ def test_the_failure_on_logistics_is_what_the_file_says():
         least = [each for each in step["candidates"] if each["cost"] is not None and each["cost"] <= min(costs) + 1e-9]
         if any(not each["add"] and not each["delete"] for each in least):
             idle.append(number)
-    (made,) = sgp.read_recorded(recorded_file(name))
+    (made,) = read_recorded(recorded_file(name))
     first, *_ = diagnosis(made)
     assert first.sentence.startswith(f"On {len(idle)} of {len(steps)} steps an action that changes nothing costs least")
     assert first.steps == tuple(idle)

@@ -16,14 +16,14 @@ from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
 from sgp.evaluation.metrics import DIAGNOSTICS
-from sgp.evaluation.scores import Measurement
+from sgp.evaluation.scores import Measurement, to_frame
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Ranking, Rules
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
-from sgp.reports.diagnostics_table import diagnostics_sheet
+from sgp.reports.tables import diagnostics_table
 from tests.conftest import blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
@@ -32,7 +32,7 @@ SUBJECT = Measurement(method="m", variant="v", domain="blocksworld", suite="s", 
 
 @dataclass(frozen=True)
 class ByAction:
-    """Costs candidates by the text of their last action; equal `groups` cannot be told apart."""
+    """Policy whose costs depend on the text of the last action; equal `groups` cannot be told apart."""
 
     costs: dict[str, float]
     groups: dict[str, int] | None = None
@@ -64,7 +64,7 @@ def test_ranks_are_worked_by_hand(towers):
     policy = ByAction({"(pick-up b)": 1.0, "(pick-up a)": 2.0, "(pick-up c)": 3.0, "(stack a b)": 1.0})
     first, second = decisions(Planner(policy), [towers])
     assert (first.rank, first.top1, first.top3, first.candidates, first.distinguishable) == (2, 0, 1, 4, 4)
-    # Putting a down again is no candidate: the path was there. What is left are three blocks to stack a on.
+    # Putting a down again is no candidate because the path visited that state; three blocks to stack a on remain.
     assert (second.step, second.rank, second.top1, second.candidates) == (1, 1, 1, 3)
 
 
@@ -111,7 +111,7 @@ def test_a_perfect_prediction_solves_what_the_features_can_tell_apart(quick_run)
 
 
 def test_unseen_features_are_those_that_wlplan_does_not_know():
-    """The independent oracle: the same states with a vocabulary of their own have nothing unseen."""
+    """Oracle: with a vocabulary of their own, the same states have no unseen features."""
     small, large = (trajectories(SUITE, "blocksworld", split) for split in ("train", "validation"))
     config = WLConfig()
     own = WLEncoder.fit(config, [(each.task, each.states) for each in large])
@@ -142,7 +142,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     assert whole["expert_rank"].count == sum(map(len, expert))
     assert whole["perfect_coverage"].count == 9
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
-    sheet = diagnostics_sheet(scores)
+    sheet = diagnostics_table(to_frame(scores))
     assert sheet.rows[0].words[:4] == ("m v seed 1", "blocksworld", "validation", str(sum(map(len, expert))))
     random = planner_of(quick_run("random-successor", "blocksworld"))
     with pytest.raises(InputError, match="policy is a RandomSuccessor, which predicts no embedding of a state"):

@@ -1,4 +1,4 @@
-"""Predictions read as changes of atoms, against candidates' own effects and a search over a grid of mixes."""
+"""Predictions read as changes of atoms, against candidates' own effects and a grid search over mixes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sgp.analysis.expectations import expectations, mixture
+from sgp.analysis.explanations import expectations, mixture
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.planner import Limit, Planner
 from sgp.policies.nearest_embedding import NearestEmbedding
@@ -41,7 +41,7 @@ def test_shares_minimise_what_they_are_said_to(predicted):
 
 
 class Foreseeing:
-    """Predicts the embedding of a given candidate of each state it has met."""
+    """Predicts the embedding of a given candidate for each known state."""
 
     def __init__(self, answers):
         self.answers = answers

@@ -19,7 +19,7 @@ PROBLEM = sgp.load_suite("state-centric").problems("blocksworld", "interpolation
 
 
 def drift(states, goals, carried):
-    """Predicts a vector that depends on the path, so that what is carried must be carried right."""
+    """Predicts a vector that depends on the path, so that the test detects a wrong memory."""
     steps = [(each or 0) + 1 for each in carried]
     return states + np.float32(0.5) * (goals - states) + np.array(steps, np.float32)[:, None] / 7, steps
 

@@ -1,4 +1,4 @@
-"""What went wrong in a rollout, on records made by hand."""
+"""Causes of failure of a rollout, on records made by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBLEM = f"""(define (problem p) (:domain d) (:objects o)
 
 
 def candidate(action, open_now, open_then, *marks):
-    """Satisfies the first goals or gives up the last ones, so that so many of six are open after it."""
+    """Return a candidate that changes `open_now` of six open goals to `open_then`."""
     done, then = GOALS - open_now, GOALS - open_then
     return {
         "actions": [action] if isinstance(action, str) else action,
@@ -33,7 +33,7 @@ def candidate(action, open_now, open_then, *marks):
 
 
 def rollout(outcome, counts, expert=None, others=None):
-    """A rollout whose states have so many open goals; step i takes action (a i). `others` by step."""
+    """Return a rollout with the given numbers of open goals; step i takes action (a i); `others` are by step."""
     steps = []
     for number, (now, then) in enumerate(pairwise(counts), start=1):
         rest = (others or {}).get(number, [])
@@ -84,12 +84,12 @@ def test_never_better_than_the_start():
 
 
 def test_regressed_names_the_step_that_leaves_the_best_for_good():
-    counts = [5, 3, 4, 3] + [4] * 10  # the best, lost, found again after step 3, lost for good by step 4
+    counts = [5, 3, 4, 3] + [4] * 10  # the best state is lost, reached again after step 3, and lost for good by step 4
     assert findings(rollout("horizon", counts)) == [(FailureKind.REGRESSED, 4), (FailureKind.HORIZON, 14)]
 
 
 def test_a_plateau_begins_at_the_first_best_state():
-    counts = [5, 3] + [4, 3] * 5  # the best after step 1, and again at the end, ten steps later
+    counts = [5, 3] + [4, 3] * 5  # the best state is after step 1, and again at the end, ten steps later
     assert findings(rollout("horizon", counts)) == [(FailureKind.PLATEAU, 2), (FailureKind.HORIZON, 12)]
 
 
@@ -153,4 +153,4 @@ def test_a_living_rollout_is_classified_through_its_records(three_blocks):
     head, *steps = json.loads(json.dumps(list(records(stuck))))
     failure = sgp.failure_of(Recorded("living", 1, head, tuple(steps)))
     assert failure.primary == Finding(FailureKind.EXHAUSTED, len(stuck.steps) + 1)
-    assert failure.open_goals == (2, 2, 1)  # b is picked up and put on c, where it belongs
+    assert failure.open_goals == (2, 2, 1)  # b is picked up and put on c, its goal position

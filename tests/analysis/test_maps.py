@@ -7,9 +7,10 @@ import pytest
 
 import sgp
 from sgp.analysis import maps
+from sgp.api import map_run
 from sgp.errors import InputError
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.recorded import map_file
+from sgp.planning.recorded import map_file, read_recorded
 from sgp.policies.random_successor import RandomSuccessor
 
 
@@ -36,11 +37,11 @@ def write(file, rollout, run):
 
 @pytest.mark.slow
 def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, tmp_path):
-    """UMAP and PCA, written with the run and beside the file, and found again by rank."""
+    """UMAP and PCA maps are written with the run and beside the file, and are found by rank."""
     rollout = solved_by(transition_run, 2)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
-    assert sgp.map_run(transition_run.folder, [file]) == [transition_run.folder / "map.json", map_file(file)]
-    data = sgp.playback(sgp.read_recorded(file)[0])
+    assert map_run(transition_run.folder, [file]) == [transition_run.folder / "map.json", map_file(file)]
+    data = sgp.playback(read_recorded(file)[0])
     shown = data["map"]
     assert (shown["of"], shown["umap"]) == ("transitions", True)
     assert shown["dimensions"] == sgp.load_planner(str(transition_run.folder)).policy.encoder.dimension
@@ -57,7 +58,7 @@ def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, 
     assert np.array(every).min() == 0
     assert np.array(every).max() == 1000
     again = json.loads((transition_run.folder / "map.json").read_text())
-    sgp.map_run(transition_run.folder, [file])
+    map_run(transition_run.folder, [file])
     assert json.loads((transition_run.folder / "map.json").read_text()) == again, "the seed is fixed"
     assert sgp.open_run(transition_run.folder).sha256 == transition_run.sha256, "a map does not change the run"
 
@@ -127,15 +128,17 @@ def test_coordinates_keep_their_shape():
 def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):
     rollout = solved_by(transition_run)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
-    (recorded,) = sgp.read_recorded(file)
-    assert sgp.playback(recorded)["map"] == {"missing": "no map was made; 'sgp map' makes one"}
+    (recorded,) = read_recorded(file)
+    assert sgp.playback(recorded)["map"] == {"missing": "No map available; create one with 'sgp map'"}
     entry = {"line": 1, "chosen": "another", "steps": []}
     map_file(file).write_text(json.dumps({"format": 1, "rollouts": [entry]}))
-    assert sgp.playback(recorded)["map"] == {"missing": "the map is of another rollout; make it again with 'sgp map'"}
+    assert sgp.playback(recorded)["map"] == {
+        "missing": "The map belongs to another rollout; create it again with 'sgp map'"
+    }
     walk = sgp.train("random-successor", "gripper", "state-centric")
     walked = Planner(RandomSuccessor(1)).solve(rollout.task, Limit(actions=4))
     file = write(tmp_path / "walk.jsonl", walked, walk)
-    sgp.map_run(walk.folder, [file])
-    assert sgp.playback(sgp.read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}
+    map_run(walk.folder, [file])
+    assert sgp.playback(read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}
     with pytest.raises(InputError, match=r"r\.jsonl has no rollout of .*seed13; give a file that this run's"):
-        sgp.map_run(walk.folder, [tmp_path / "r.jsonl"])
+        map_run(walk.folder, [tmp_path / "r.jsonl"])

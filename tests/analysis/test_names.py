@@ -9,9 +9,9 @@ import sgp
 from sgp.analysis.names import name_sensitivity
 from sgp.errors import ConfigurationError
 from sgp.methods.loading import planner_of
+from sgp.planning.pddl import with_names
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, Ranking
-from sgp.planning.renaming import with_names
 from sgp.planning.task import Task
 
 SUITE = sgp.load_suite("state-centric")
@@ -19,7 +19,7 @@ SUITE = sgp.load_suite("state-centric")
 
 @dataclass(frozen=True)
 class ByName:
-    """Wants the action whose text is first: a policy that looks at names alone."""
+    """Policy that prefers the action whose text is first, i.e. depends on names alone."""
 
     rules = ADD_UP
 
@@ -34,7 +34,7 @@ class ByName:
 @pytest.mark.parametrize("domain", ["gripper", "blocksworld"])
 def test_methods_that_know_no_names_decide_the_same(method, domain, quick_run):
     run = quick_run(method, domain)
-    # A lookahead prunes by the order in which atoms become novel, and that is one of names.
+    # A lookahead prunes by the order in which atoms become novel, which depends on names.
     planner = sgp.load_planner(str(run.folder), "default+candidates=one-step" if "jumps" in method else "default")
     data = sgp.load_training_data(SUITE, domain)
     shares = name_sensitivity(planner, data.train[:3], renamings=4)
@@ -72,7 +72,7 @@ def test_what_is_measured_beside_plays_no_part():
 
 
 def test_interchangeable_objects_are_no_other_decision():
-    """At first all balls are alike: which one is picked says nothing. Moving, or picking, does."""
+    """At first all balls are interchangeable: which one is picked is no decision; moving or picking is."""
     data = sgp.load_training_data(SUITE, "gripper")
 
     class Picks(ByName):
@@ -104,8 +104,8 @@ def test_diagnose_tells_it_where_it_is_asked(quick_run):
     asked = sgp.diagnose(
         [run.folder], "state-centric", ["validation"], decodings=["ranked", "regrounding"], renamings=2
     )
-    assert "name_sensitivity" not in {score.metric for score in plain}
-    found = {score.decoding: score for score in asked if score.metric == "name_sensitivity"}
+    assert "name_sensitivity" not in set(plain["metric"])
+    found = {score.decoding: score for score in asked.itertuples() if score.metric == "name_sensitivity"}
     assert set(found) == {"ranked", "regrounding"}
     for score in found.values():
         assert 0 < score.value <= 1

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.analysis.diagnostics import decisions
-from sgp.analysis.predictions import Prediction, predictions
+from sgp.analysis.diagnostics import Prediction, decisions, predictions
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
@@ -19,7 +18,7 @@ from tests.conftest import blocks_problem
 
 
 class Counts:
-    """Embeds a state as [blocks on the table, blocks that are clear]."""
+    """Embeds a state as [number of blocks on the table, number of clear blocks]."""
 
     def embed(self, task, states):
         counts = [[atom.predicate for atom in task.atoms(state)] for state in states]
@@ -36,7 +35,7 @@ class Counts:
 
 
 def constant(*predicted, metric="euclidean"):
-    """Predicts the same vector in every state."""
+    """Return a model that predicts the same vector in every state."""
     return NearestEmbedding(
         Counts(), lambda states, goals, carried: (np.array([predicted] * len(states), np.float32), carried), metric
     )
@@ -44,21 +43,21 @@ def constant(*predicted, metric="euclidean"):
 
 @pytest.fixture
 def towers():
-    """Three blocks on the table, a fourth on one of them; one of the others is stacked on the other."""
+    """Three blocks on the table and a fourth on one of them; one of the other two is stacked on the other."""
     facts = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (on d c) (clear d)"
     task = Task(blocks_problem("a b c d", facts, "(on a b)"))
     return Trajectory.of(task, parse_plan("(pick-up a)\n(stack a b)"))
 
 
 def test_distances_are_worked_by_hand(towers):
-    # At the start the vector is [3, 3]. Picking up a or b leads to [2, 2], taking d from c to [3, 3].
+    # The initial vector is [3, 3]. Picking up a or b leads to [2, 2], taking d from c to [3, 3].
     first, second = predictions(Planner(constant(2.0, 5.0)), [towers])
     assert (first.before, first.action, second.before, second.action) == ("", "pick-up", "pick-up", "stack")
     assert first.change == pytest.approx(math.sqrt(2))
     assert first.predicted_change == pytest.approx(math.sqrt(5))
     assert first.error == pytest.approx(3)
     assert first.gap == pytest.approx(math.sqrt(2)), "picking up b has the same vector and is no rival"
-    # Holding a at [2, 2]: wherever it is stacked, the vector stays; putting it down would go back to the start.
+    # Holding a at [2, 2]: stacking a anywhere keeps the vector; putting a down returns to the start.
     assert (second.step, second.change, second.gap) == (1, 0, math.inf)
     assert second.sure
     assert not first.sure

@@ -1,4 +1,4 @@
-"""What is left from each state of a rollout, against a breadth-first search by hand, and what steps gave away."""
+"""Distance to the goal from each state of a rollout, against breadth-first search, and actions lost by steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE_WAY = """(define (problem one-way) (:domain bridge) (:objects a b c d)
 
 
 class Down:
-    """Goes to d wherever it can."""
+    """Policy that goes to d wherever it can."""
 
     rules = Rules(additive=False)
 
@@ -38,7 +38,7 @@ class Down:
 
 
 def searched(task, state):
-    """Actions to the goal, level by level."""
+    """Return the number of actions to the goal by breadth-first search."""
     level, seen, depth = [state], {state}, 0
     while level:
         if any(map(task.is_goal, level)):
@@ -51,7 +51,7 @@ def searched(task, state):
 
 
 def wandering(task, actions=9):
-    """A rollout that goes astray before it ends."""
+    """A rollout that moves away from the goal before it ends."""
     return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(task, Limit(actions=actions))
 
 
@@ -108,7 +108,7 @@ def test_what_is_left_in_passing_is_exact_or_not_told(three_blocks):
 
 
 def test_interchangeable_objects_count_as_one_in_the_whole_state_space():
-    """Of eighteen balls each is picked and dropped once, and two are carried at a time, back empty."""
+    """Each of eighteen balls is picked and dropped once; two are carried at a time, with an empty way back."""
     problems = load_suite("state-centric").problems("gripper", "extrapolation")
     task = Task(next(each for each in problems if each.name == "p04"))
     rollout = Planner(by_name(drop=0.1, pick=0.2, move=0.3)).solve(task, Limit(actions=6))

@@ -1,4 +1,4 @@
-"""Another weight for a feature: the planner is the one that a run with such weights is."""
+"""A planner with a changed feature weight equals the planner of a run saved with that weight."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import sgp
-from sgp.analysis.blame import columns_of
+from sgp.analysis.attribution import columns_of, reweighted
 from sgp.analysis.explanations import explain
-from sgp.analysis.reweighting import reweighted
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods.loading import load_planner
 
@@ -26,7 +25,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def explained(quick_run, in_shared_home, problem):
-    """A run, a rollout of it, and a step of it that is explained against another candidate."""
+    """Return a run, a rollout of it, and a step explained against another candidate."""
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     rollout = load_planner(run.folder).solve(sgp.Task(problem))
     explanations = explain(rollout, load_planner(run.folder).policy)
@@ -35,7 +34,7 @@ def explained(quick_run, in_shared_home, problem):
 
 
 def by_hand(run, folder, columns, factor, task):
-    """A copy of a run with the weights of some columns changed in its file, and its record with them."""
+    """Return a copy of a run with changed weights of some columns in its file, and its record with them."""
     shutil.copytree(run.folder, folder)
     file = folder / "delta.safetensors"
     weights = load_file(file)["weights"].copy()
@@ -43,7 +42,7 @@ def by_hand(run, folder, columns, factor, task):
     save_file({"weights": weights}, file)
     record = loads((folder / "run.json").read_text())
     record["files"][file.name] = sha256(file.read_bytes()).hexdigest()
-    record["check"]["vectors"] = {}  # what it ranked before
+    record["check"]["vectors"] = {}  # recorded with the unchanged weights
     (folder / "run.json").write_text(dumps(record))
     return load_planner(folder)
 

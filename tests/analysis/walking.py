@@ -1,4 +1,4 @@
-"""A domain whose plans are known by counting, and planners for it that are right or wrong on purpose."""
+"""A domain whose plan lengths are known by counting, with planners for it that are right or wrong on purpose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sgp.evaluation.scaling import Evaluated
+from sgp.evaluation.scaling import EvaluatedPlanner
 from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Ranking, Rules
@@ -29,9 +29,9 @@ PDDL = """\
 
 
 def corridor(rooms, start, closed=False):
-    """From room `start` to the last of a row of rooms, a rest after each walk: 2 (rooms - start) - 1 actions.
+    """Corridor problem from room `start` to the last room, a rest after each walk: 2 (rooms - start) - 1 actions.
 
-    Where `closed`, the last room has no door.
+    If `closed`, the last room has no door.
     """
     names = [f"r{number}" for number in range(1, rooms + 1)]
     pairs = list(pairwise(names))[: rooms - 1 - closed]
@@ -56,7 +56,7 @@ SOMETIMES_CLOSED = walking(
 
 @dataclass(frozen=True)
 class Walker:
-    """Goes to the last room (`way` 1) or away from it (-1), and is stuck in the end unless the goal is next door."""
+    """Goes to the last room (`way` 1) or away from it (-1); -1 fails unless the goal is next door."""
 
     way: int
     rules: Rules = REPLACE
@@ -74,6 +74,6 @@ def room(task, state):
 
 
 WALKERS = {
-    name: Evaluated(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
+    name: EvaluatedPlanner(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
     for name in ("right", "wrong")
 }

@@ -20,7 +20,7 @@ def test_the_naive_decoder_finds_the_same_plans(tmp_path):
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    figures = read_scores(tmp_path / "figures.csv")
+    figures = list(read_scores(tmp_path / "figures.csv").itertuples())
     assert {(each.domain, each.variant, each.metric): each.count for each in figures} == {
         (domain, decoder, metric): 4
         for domain in ("blocksworld", "gripper", "logistics")

@@ -17,7 +17,7 @@ def test_wlplan_and_both_kernels_give_the_same_vectors(tmp_path):
     command += ["--domains", "blocksworld,gripper", "--problems", "2", "--steps", "5", "--passes", "1"]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    figures = read_scores(tmp_path / "figures.csv")
+    figures = list(read_scores(tmp_path / "figures.csv").itertuples())
     assert "vectors the same" in run.stdout
     kinds = {"wlplan", "plain", "incremental", "incremental_by_state"}
     for domain in ("blocksworld", "gripper"):

@@ -1,4 +1,4 @@
-"""Pages run without a browser."""
+"""Dashboard pages run without a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 
 @pytest.fixture
 def open_page(monkeypatch):
-    """Opens a page of the dashboard at an address; its worker, unless one is given, is ended with the test."""
+    """Open a page of the dashboard at an address; its worker, unless given, ends with the test."""
     monkeypatch.syspath_prepend(str(DASHBOARD))
     opened = []
 
@@ -37,7 +37,7 @@ def open_page(monkeypatch):
 
 
 def settled(app, page, seconds=120):
-    """The page once its worker has done what it was asked for."""
+    """Return the page once its worker has finished the request."""
     until = time.monotonic() + seconds
     while f"{page} work" in app.session_state:
         assert time.monotonic() < until, "the work does not end"
@@ -48,17 +48,17 @@ def settled(app, page, seconds=120):
 
 
 def address(app):
-    """The address's parameters; some versions of Streamlit give lists."""
+    """Return the parameters of the address; some versions of Streamlit give lists."""
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
 
 
 def words(app):
-    """Everything that the page says."""
+    """Return all text of the page."""
     kinds = (app.caption, app.markdown, app.info, app.error, app.warning, app.success, app.text)
     return " ".join(each.value for kind in kinds for each in kind)
 
 
 def button(app, label):
-    """The button of this label."""
+    """Return the button of this label."""
     (found,) = [each for each in app.button if each.label == label]
     return found

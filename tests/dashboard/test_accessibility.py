@@ -1,4 +1,4 @@
-"""Every page in both themes: what axe finds against WCAG, and what the browser fails to fetch."""
+"""Every page in both themes: violations of WCAG found by axe, and requests that fail."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.browsing import watched
 pytestmark = pytest.mark.browser
 SECONDS = 90_000
 PAGES = ("", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
-# Streamlit's box for files is a <section role="presentation"> with a name: its own markup, which no page can change.
+# Streamlit's file box is a <section role="presentation"> with a name: its own markup, which no page can change.
 STREAMLITS_OWN = {"presentation-role-conflict"}
-# Streamlit looks for its server below the address of a page before it looks at the root; it cannot be told to leave it.
+# Streamlit requests its server below the address of a page before the root; this cannot be switched off.
 PROBES = re.compile(r"/\w+/_stcore/(health|host-config)$")
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def page(request, browser, address):
-    """A page of the browser in a theme; what it failed to fetch is in its list `missing`."""
+    """Open a page in a theme; its failed requests are in its list `missing`."""
     context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme=request.param)
     page = watched(context.new_page())
     page.missing = []
@@ -35,9 +35,9 @@ def page(request, browser, address):
 
 
 def violations(page):
-    """What axe finds, a line for each element."""
+    """Return the violations found by axe, a line for each element."""
     page.wait_for_selector("[data-test-script-state=notRunning]")
-    page.wait_for_timeout(1500)  # what has come is drawn and no longer fades in
+    page.wait_for_timeout(1500)  # all content is drawn, and fading in has ended
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("axe.run()")["violations"]
     return [

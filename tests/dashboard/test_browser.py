@@ -1,4 +1,4 @@
-"""The pages in a real browser: a cell opens its rollout, a failure its step; compare, export, copied links."""
+"""The pages in a real browser: links from cells and failures to rollouts, comparison, export, copied links."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 
 import sgp
+from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
 from tests.browsing import expect, watched
 
@@ -16,7 +17,7 @@ SECONDS = 60_000
 
 @pytest.fixture(scope="module")
 def page(browser, address):
-    """One page of one browser; what it asked for and raised is in its lists."""
+    """Return one page of one browser; its requests and errors are in its lists."""
     context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = watched(context.new_page())
@@ -39,8 +40,8 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     page.goto(f"{address}/coverage?domains=blocksworld&planners={about.method}+{about.variant}")
     rows = [
         row
-        for row in sgp.measured_attempts()
-        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner)
+        for row in sgp.load_attempts().itertuples()
+        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner.title)
     ]
     expect(page.locator(".js-plotly-plot .point")).to_have_count(len(rows))
     page.wait_for_selector("[data-test-script-state=notRunning]")
@@ -62,8 +63,9 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
     page.wait_for_selector("[data-test-script-state=notRunning]")
     box = page.locator("[data-testid=stDataFrame]").bounding_box()
     page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 52)  # the only row, below the headings
-    place = ("logistics", about.planner, about.split)
-    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in sgp.measured_attempts())
+    place = ("logistics", about.planner.title, about.split)
+    attempts = sgp.load_attempts().itertuples()
+    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in attempts)
     page.get_by_role("link", name=f"open these {unsolved}").click()
     page.wait_for_url("**/failures?*")
     expect(page.locator("[data-testid=stMultiSelect]").get_by_text(about.planner.title)).to_have_count(1)
@@ -94,7 +96,7 @@ def test_a_failure_leads_to_its_step(page, address):
 def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.goto(f"{address}/?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
-    page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice before its first end
+    page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice in its first run
     page.get_by_label("Domain").select_option("logistics")
     page.wait_for_url("**domain=logistics**")
     page.wait_for_selector('.sgp[data-step="0"]:focus')
@@ -126,7 +128,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     for name in ("domain", "model", "problem"):
         page.get_by_label(name.capitalize()).select_option(names[name])
         page.get_by_title(f"{name.capitalize()}: {names[name]}", exact=True).wait_for()
-        expect(page.locator(".sgp")).to_have_count(1)  # the player before is gone
+        expect(page.locator(".sgp")).to_have_count(1)  # the previous player is gone
     page.wait_for_selector('.sgp[data-step="0"]')
     data = sgp.playback(rollout)
     for step in (1, 2, 3):
@@ -143,7 +145,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
     page.wait_for_url("**/what_if?*step=4*")
     page.locator(".tree").wait_for()
-    expect(page.locator(".sgp")).to_have_count(1)  # the Rollout page's is gone
+    expect(page.locator(".sgp")).to_have_count(1)  # the player of the Rollout page is gone
     page.wait_for_selector('.sgp[data-step="3"]')
     assert page.locator(".sgp header b").inner_text() == names["problem"].split(",")[0]
     assert page.locator(".choice .why code").inner_text() == taken
@@ -173,16 +175,13 @@ def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     about = rollout.about
     page.goto(f"{address}/?domain=logistics&model={about.model} (horizon)".replace(" ", "+"))
     page.wait_for_selector(".sgp .coverage .own")
-    scores = [
-        each
-        for each in sgp.measured()
-        if (each.domain, each.suite, each.metric, each.size) == (about.domain, about.suite, "coverage", None)
-    ]
-    assert page.locator(".coverage tbody tr").count() == len({each.planner for each in scores})
+    scores = select(sgp.load_scores(), domain=about.domain, suite=about.suite, metric="coverage", size=None)
+    assert page.locator(".coverage tbody tr").count() == scores.planner.nunique()
     own = page.locator(".coverage .own")
     assert own.locator("th").inner_text() == f"▸ {about.planner.title}"
-    cell = sgp.coverage_of(scores, **about.planner._asdict(), domain=about.domain, suite=about.suite, split=about.split)
-    low, high = cell.interval
+    own_scores = select(scores, planner=about.planner.title, split=about.split)
+    (cell,) = sgp.pool_seeds(own_scores, ["planner"]).itertuples()
+    low, high = cell.low, cell.high
     shown = own.locator("td").first
     assert shown.inner_text().split()[0] == f"{cell.value:.2f}"
     assert f"95 % interval {low:.2f} to {high:.2f}, n = {cell.n}" in shown.get_attribute("title")
@@ -223,7 +222,7 @@ def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     page.wait_for_selector(f'.compare[data-step="{place + 4}"]')
     page.wait_for_url(f"**step={place + 4}*")
     page.keyboard.press("End")
-    page.get_by_text("State at the end").first.wait_for()
+    page.get_by_text("Final state").first.wait_for()
     page.wait_for_url(re.compile(r"step=\d{2,}"))
     page.reload()
     page.locator('.compare[data-step]:not([data-step="0"])').wait_for()
@@ -234,7 +233,7 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.wait_for_selector('.sgp[data-step="5"]')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="6"]')
-    page.wait_for_url("**step=7**")  # the step has gone into the address, and the page stands still
+    page.wait_for_url("**step=7**")  # the address has the step, and the page no longer runs
     page.get_by_role("button", name="Copy a link to this step").click()
     page.get_by_text("Copied: http").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")
@@ -250,7 +249,7 @@ def test_links_from_a_notebook_lead_to_the_same_step(page, address):
     page.goto(f"{sgp.show(rollout, dashboard=address).link}&step=12")
     page.wait_for_selector('.sgp[data-step="11"]')
     assert page.locator(".sgp header span").nth(1).inner_text() == rollout.about.model
-    page.goto(f"{sgp.show(rollout, sgp.expert_rollout(rollout), dashboard=address).link}&step=7")
+    page.goto(f"{sgp.show(rollout, sgp.viewer.expert_rollout(rollout), dashboard=address).link}&step=7")
     page.wait_for_selector('.compare[data-step="7"]')
     assert [each.split("\n")[0] for each in page.locator(".compared h2").all_inner_texts()] == [
         rollout.about.model,
@@ -272,9 +271,9 @@ def test_exports_are_files_of_the_rollout(page, address, tmp_path):
     assert made["Steps as CSV"].read_text().startswith("run,domain,")
     assert made["Steps as Parquet"].read_bytes()[:4] == b"PAR1"
     assert "<!DOCTYPE html>" in made["HTML player, one file"].read_text()
-    page.get_by_role("button", name="Make a GIF").click()
+    page.get_by_role("button", name="Create GIF").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="GIF", exact=True).click()
+        page.get_by_role("button", name="Download GIF", exact=True).click()
     download.value.save_as(tmp_path / "made.gif")
     assert (tmp_path / "made.gif").read_bytes()[:6] == b"GIF89a"
 

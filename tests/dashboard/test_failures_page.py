@@ -1,4 +1,4 @@
-"""Failures without a browser: measured attempts are recorded on request, and what a failure leads to."""
+"""Failures without a browser: measured attempts are recorded on request, and failures link to other pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
+import pandas
 import pytest
 
 import sgp
@@ -15,17 +16,19 @@ MEASURED = "measured attempts"
 
 
 def unsolved(method, variant="", domain="blocksworld", split="extrapolation"):
-    """The first unsolved attempt of a planner that is not recorded, and its name in the address."""
-    seen = {(each.about.planner, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
+    """Return the first unsolved attempt of a planner that is not recorded, and its name in the address."""
+    seen = {(each.about.planner.title, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
     row = next(
         row
-        for row in sgp.measured_attempts()
+        for row in sgp.load_attempts().itertuples()
         if (row.method, row.domain, row.split) == (method, domain, split)
         and row.variant.startswith(variant)
         and not row.solved
         and (row.planner, row.problem) not in seen
     )
-    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
+    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.planner}" + (
+        "" if pandas.isna(row.seed) else f" seed {row.seed}"
+    )
 
 
 def plain(app):
@@ -41,7 +44,7 @@ def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, h
     app = settled(button(app, "Record it now").click().run(), "failures")
     assert not app.error
     (made,) = sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
-    assert (made.about.planner, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
+    assert (made.about.planner.title, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
     assert (made.head["name"], made.head["outcome"]) == (row.problem, row.outcome)
     assert len(made.steps) == row.decisions, "the same seed walks the same way"
     assert made.head["expert"]
@@ -80,7 +83,7 @@ def test_filters_stand_in_the_address_and_another_attempt_is_no_attempt(open_pag
 
 
 def links(app, page):
-    """The parameters of the cards' links to a page."""
+    """Return the parameters of the cards' links to a page."""
     body = " ".join(each.proto.body for each in app.get("html"))
     found = (urlsplit(unescape(each)) for each in re.findall(r'href="([^"]+)"', body))
     return [{name: value for name, (value,) in parse_qs(each.query).items()} for each in found if each.path == page]

@@ -12,20 +12,20 @@ from tests.browsing import expect, expect_step, expect_stop, press, serving, wat
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 pytestmark = pytest.mark.browser
-BRANCHES = 'button[title^="Go on from"]'  # which the player has of a rollout that does not grow any more
+BRANCHES = 'button[title^="Go on from"]'  # available in the player for a finished rollout only
 SLOW = 180_000  # milliseconds that a worker may take to start and to plan
 
 
 @pytest.fixture(scope="module")
 def store(quick_run):
-    """The run of the store that the server below works with, by its name."""
+    """Store of the server below, with one run, and the name of the run."""
     key = quick_run("contrastive-jumps", "blocksworld", "one-step").key
     return f"contrastive-jumps {key.variant} seed {key.seed}"
 
 
 @pytest.fixture(scope="module")
 def address(quick_run, shared_home, tmp_path_factory):
-    """A dashboard that serves with a store that has that run alone."""
+    """Address of a dashboard whose store has that run alone."""
     home, run = tmp_path_factory.mktemp("served"), quick_run("contrastive-jumps", "blocksworld", "one-step")
     shutil.copytree(run.folder, home / run.folder.relative_to(shared_home))
     with serving(home) as found:
@@ -34,7 +34,7 @@ def address(quick_run, shared_home, tmp_path_factory):
 
 @pytest.fixture
 def open_(browser, address):
-    """Opens a page of the dashboard; nothing may be asked of another machine, no script may fail."""
+    """Open a page of the dashboard; fail on requests to other machines and on script errors."""
     page = watched(browser.new_page(viewport={"width": 1300, "height": 1000}))
     page.set_default_timeout(SLOW)
     page.goto(address)  # the server learns its pages from the first one
@@ -53,11 +53,11 @@ def open_(browser, address):
 
 def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
-    page.wait_for_selector(".tree g[role=button]")
+    page.wait_for_selector(".tree button")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     press(page, "ArrowRight", "ArrowRight")
     expect_step(page, 2)
-    press(page, "b")  # the chosen one is no branch
+    press(page, "b")  # the chosen candidate is no branch
     assert "Pick another candidate first" in page.locator(".why").inner_text()
     step = page.locator("tr.chosen td").first.inner_text()
     other = "1" if step != "1" else "2"
@@ -66,18 +66,18 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     taken = page.locator("tr.picked code").inner_text()
     press(page, "b")
     page.wait_for_url(f"**branch=3-{other}*")
-    page.wait_for_selector(".tree g[role=button] >> nth=1")
-    page.wait_for_selector(f'.sgp[data-step="3"] {BRANCHES}')  # the whole branch is there
-    assert taken in page.locator(".tree g[aria-pressed=true]").text_content()
+    page.wait_for_selector(".tree button >> nth=1")
+    page.wait_for_selector(f'.sgp[data-step="3"] {BRANCHES}')  # the whole branch is drawn
+    assert taken in page.locator(".tree button[aria-pressed=true]").text_content()
     press(page, "ArrowLeft")
     expect_step(page, 2, seconds=30)
     assert "⚑ forced" in page.locator("tr.chosen").inner_text()
-    page.locator(".tree g[role=button]").first.focus()
+    page.locator(".tree button").first.focus()
     press(page, "Enter")
-    page.wait_for_selector('.tree g[aria-pressed=true][data-branch=""]')
+    page.wait_for_selector('.tree button[aria-pressed=true][data-branch=""]')
     page.wait_for_function("!location.search.includes('branch=')")
     page.reload()
-    page.wait_for_selector(".tree g[role=button]")
+    page.wait_for_selector(".tree button")
 
 
 def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):
@@ -137,7 +137,7 @@ def test_markup_in_pddl_is_words_in_the_browser_too(open_):
         page.get_by_label(f"{part} in PDDL").fill(text)
         page.get_by_label(f"{part} in PDDL").press("Control+Enter")
         if part == "Domain":
-            page.wait_for_selector("text=Missing: the problem.")  # what is typed on the way is lost
+            page.wait_for_selector("text=Missing: the problem.")  # text typed during the change of pages is lost
     page.wait_for_selector("[data-testid=stAlert]")
     sentence = page.locator("[data-testid=stAlert]").inner_text()
     assert len(sentence.splitlines()) == 1
@@ -154,7 +154,7 @@ def test_the_tour_is_walked_by_keys(open_):
     page.wait_for_selector(".row .chart", state="detached")  # the answer is not shown before the guess
     page.locator("label", has_text="(").first.click()
     page.wait_for_selector(".row .chart svg")
-    page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
+    page.evaluate("document.activeElement.blur()")  # within the answers, arrow keys choose an answer
     press(page, "ArrowLeft")
     page.wait_for_url("**stop=6*")
 
@@ -163,7 +163,7 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     feature = page.get_by_label("Feature")
-    for step in itertools.count(1):  # to the first that has reasons
+    for step in itertools.count(1):  # to the first step that has reasons
         page.get_by_text(f"Step {step} has no reasons").or_(feature).first.wait_for()
         if feature.is_visible():
             break
@@ -177,5 +177,5 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     assert re.search(r"the choices differ from step \d+ on|all choices are the same", said.inner_text())
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Back to the weight that was learned").click()
-    page.get_by_role("button", name="Which training gave it?").wait_for()
+    page.get_by_role("button", name="Show influential training examples").wait_for()
     expect(said).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Next state without a browser: what it opens with, addresses, switches, and where nothing is recorded."""
+"""Next state without a browser: initial choices, addresses, switches, and the page without recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choice(app, label):
 
 
 def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
-    files, damaged = sgp.retrieved_files()
+    files, damaged = sgp.viewer.retrieved_files()
     assert damaged == []
     app = page()
     assert not app.exception
@@ -49,13 +49,13 @@ def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
 
 
 def test_a_choice_stands_in_the_address_and_changes_what_is_said():
-    file = sgp.retrieved_files()[0][-1]
+    file = sgp.viewer.retrieved_files()[0][-1]
     lifted = next(place for place, each in enumerate(file.models) if "renamed" in each.title)
     app = page(file=file.title, pools="hard", model=file.models[lifted].title)
     assert not app.exception
     assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
     assert file.models[lifted].found(0, "hard").standing in app.markdown[0].value
-    assert "look different to this model from each action" in app.info[0].value
+    assert "no single map can be drawn" in app.info[0].value
     choice(app, "Step").set_value(file.steps[3]).run()
     choice(app, "Model").set_value(file.models[0].title).run()
     assert not app.exception
@@ -68,23 +68,23 @@ def test_a_choice_stands_in_the_address_and_changes_what_is_said():
 def test_what_the_address_names_and_is_not_there_counts_as_not_given():
     app = page(file="nothing", step="nowhere", model="<b>none</b>")
     assert not app.exception
-    assert choice(app, "Recorded steps").value == sgp.retrieved_files()[0][0].title
+    assert choice(app, "Recorded steps").value == sgp.viewer.retrieved_files()[0][0].title
 
 
 def test_a_users_own_steps_stand_beside_and_damage_is_told(store, monkeypatch):
     own = store / "retrieved"
     own.mkdir(parents=True)
-    source = Path(sgp.retrieved_files()[0][0].source)
+    source = Path(sgp.viewer.retrieved_files()[0][0].source)
     shutil.copy(source, own / "mine.json")
     (own / "cut.json").write_text(source.read_text()[:500])
     app = page()
     assert not app.exception
-    titles = [each.title for each in sgp.retrieved_files()[0]]
+    titles = [each.title for each in sgp.viewer.retrieved_files()[0]]
     assert choice(app, "Recorded steps").options == [*titles, f"{titles[0]} (2)"]
     choice(app, "Recorded steps").set_value(f"{titles[0]} (2)").run()
     assert not app.exception
     assert choice(app, "Recorded steps").value == f"{titles[0]} (2)"
     assert r"cut\.json" in app.warning[0].value, "as words, whatever a name looks like"
-    monkeypatch.setattr(sgp, "retrieved_folder", lambda: store / "none")
+    monkeypatch.setattr(sgp.viewer, "retrieved_folder", lambda: store / "none")
     (own / "mine.json").unlink()
     assert "No steps are recorded; `sgp retrieve" in page().info[0].value

@@ -24,7 +24,7 @@ TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"
 
 @pytest.fixture(scope="module")
 def worker(shared_home, quick_run):
-    """One process for all tests, with one run in its store: what it loads takes longer than what they do."""
+    """One process for all tests, with one run in its store: loading takes longer than the tests."""
     quick_run("contrastive-jumps", "blocksworld", "one-step")
     found = sgp.Worker()
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +129,7 @@ def test_ten_thousand_objects_are_a_sentence(open_page, worker):
 
 @pytest.fixture
 def long_work(open_page, monkeypatch, worker):
-    """Begins to solve a problem that takes minutes; gives the page at work, allowed so many seconds."""
+    """Start solving a problem that takes minutes, with a limit in seconds; return the running page."""
 
     def begin(seconds):
         app = fill(open_page("own_problem", worker), domain=BLOCKS, problem=TOWER)
@@ -151,7 +151,7 @@ def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     app = settled(long_work(3.0), PAGE)
     (error,) = app.error
     assert error.value.replace("\\", "") == (
-        "the work was ended after 3 s of computing, the most that it may take here; try a smaller problem"
+        "Stopped: 3 s limit of CPU time. Try a smaller problem, or run 'sgp solve'."
     )
     app = example(app)
     assert not app.error
@@ -176,7 +176,7 @@ def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
 
 
 def test_a_mended_upload_clears_the_error_at_once(open_page, worker):
-    """Before the mended text was read: what is shown meanwhile has neither the sentence nor the line."""
+    """Before the corrected text is read, the page shows neither the error nor its line."""
     app = fill(open_page("own_problem", worker), domain=BLOCKS, problem="(define (problem p) (:domain blocksworld)")
     (error,) = app.error
     assert "marked" in html(app), error.value
@@ -191,11 +191,11 @@ def test_texts_fold_once_they_are_read_and_what_was_read_once_there_is_a_result(
     assert not folded(app, "Domain and problem")
     app = example(app)
     assert folded(app, "Domain and problem")
-    assert not folded(app, "What was read")
+    assert not folded(app, "Parsed PDDL")
     assert '<span class="keyword">:action</span>' in html(app)
     app = fill(app, plan="(unstack b4 b3)")
     app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
-    assert folded(app, "What was read")
+    assert folded(app, "Parsed PDDL")
 
 
 def test_sizes_are_words(open_page, home):
@@ -215,13 +215,13 @@ def test_a_text_that_is_mended_is_read_again(open_page, worker):
 
 
 def test_a_box_that_the_browser_did_not_know_to_be_filled_is_filled_again_once(open_page, home):
-    """It sends the boxes as they were where a second file comes while the page is drawn."""
+    """The browser sends the old boxes if a second file is uploaded while the page is drawn."""
     app = open_page("own_problem")
-    app.session_state["own domain given"] = ("", BLOCKS, 1)  # of a file whose text was put and not seen
+    app.session_state["own domain given"] = ("", BLOCKS, 1)  # of a file whose text was filled in but not yet seen
     app.run()
     assert app.text_area(key="own domain").value == BLOCKS
     assert "Missing: the problem" in words(app)
-    app.text_area(key="own domain").set_value("").run()  # and who empties it finds it empty
+    app.text_area(key="own domain").set_value("").run()  # a box emptied by the user stays empty
     assert not app.text_area(key="own domain").value
     app.session_state["own domain given"] = ("", BLOCKS, 1)
     app.text_area(key="own domain").set_value("(define (domain mine))").run()

@@ -1,4 +1,4 @@
-"""Coverage, Failures and Compare without a browser: what they show, their empty and error states, their addresses."""
+"""Coverage, Failures and Compare without a browser: contents, empty and error states, addresses."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from sgp.evaluation.attempts import attempts_frame
+from sgp.evaluation.scores import select
 from tests.recorded import recorded_lines
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
@@ -38,7 +40,7 @@ def folder(tmp_path, monkeypatch):
         record = {name: value for name, value in json.loads(head).items() if name != "expert"}
         record["about"] = {**record["about"], **changes}
         (here / f"{name}.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: here)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: here)
     return here
 
 
@@ -59,7 +61,7 @@ def choice(app, label):
 
 
 def table(app):
-    """The table of coverage: its headings, and the cells of each planner."""
+    """Return the coverage table: its headings, and the cells of each planner."""
     (frame,) = app.dataframe
     return list(frame.value.columns), {row["planner"]: dict(row) for _, row in frame.value.iterrows()}
 
@@ -69,12 +71,12 @@ def test_coverage_opens_with_our_numbers_beside_the_papers():
     assert not app.exception
     assert not app.error
     headings, rows = table(app)
-    ours = sgp.coverage_of(
-        sgp.measured(), "state-centric", "wl-xgboost-delta", "blocksworld", "state-centric", "extrapolation"
-    )
+    place = {"domain": "blocksworld", "suite": "state-centric", "split": "extrapolation", "size": None}
+    scores = select(sgp.load_scores(), planner="state-centric wl-xgboost-delta", metric="coverage", **place)
+    (ours,) = sgp.pool_seeds(scores, ["planner"]).itertuples()
     heading = f"blocksworld, n = {ours.n}"
     assert heading in headings
-    assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours}, paper .50 [.30, .70]"
+    assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours.text}, paper .50 [.30, .70]"
     assert choice(app, "Splits").value == ["extrapolation"]
 
 
@@ -93,7 +95,7 @@ def test_coverage_tells_the_number_of_distinct_problems():
 
 
 def test_coverage_of_a_suite_without_attempts_says_so(monkeypatch):
-    monkeypatch.setattr(sgp, "measured_attempts", lambda: [])
+    monkeypatch.setattr(sgp, "load_attempts", lambda: attempts_frame([]))
     streamlit.cache_resource.clear()
     app = page("coverage", suite="harder")
     streamlit.cache_resource.clear()
@@ -118,12 +120,12 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folde
     problem = json.loads((folder / "gripper-one.jsonl").read_text().partition("\n")[0])["name"]
     instances = choice(app, "Instance")
     instances.select_index(instances.options.index(f"gripper, extrapolation, {problem}")).run()
-    choice(app, "Planner").select(("contrastive-jumps", "aiw")).run()
+    choice(app, "Planner").select("contrastive-jumps aiw").run()
     assert not app.exception
     (link,) = app.get("page_link")
     assert f"problem={problem}" in link.proto.query_string
     assert not app.code
-    choice(app, "Planner").select(("state-centric", "fsf-lstm-state")).run()
+    choice(app, "Planner").select("state-centric fsf-lstm-state").run()
     (command,) = app.code
     assert "--variant fsf-lstm-state --domain gripper" in command.value
     assert "--rollout" in command.value
@@ -132,7 +134,7 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folde
 def test_failures_link_to_the_step_where_it_went_wrong():
     app = page("failures")
     assert not app.exception
-    failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.recorded_folder()).rollouts)))
+    failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts)))
     body = html(app)
     assert f"step={failure.primary.step}" in body
     assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
@@ -149,7 +151,9 @@ def test_failures_are_filtered_by_kind():
 
 
 def test_a_failure_opens_with_what_counts_tell_and_links_to_its_evidence():
-    (recorded,) = [each for each in sgp.recorded_rollouts(sgp.recorded_folder()).rollouts if sgp.failure_of(each)]
+    (recorded,) = [
+        each for each in sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts if sgp.failure_of(each)
+    ]
     body = html(page("failures"))
     remarks = sgp.diagnosis(recorded)
     assert len(remarks) >= 3
@@ -160,7 +164,7 @@ def test_a_failure_opens_with_what_counts_tell_and_links_to_its_evidence():
     assert f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end" in body
     drawings = [b64decode(each).decode() for each in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", body)]
     assert len(drawings) == 2
-    assert drawings[0] == sgp.drawn_state(recorded, sgp.failure_of(recorded).primary.step)
+    assert drawings[0] == sgp.viewer.drawn_state(recorded, sgp.failure_of(recorded).primary.step)
     assert drawings[1].count("polyline") == 1
 
 
@@ -178,9 +182,8 @@ def test_names_from_records_are_text(folder):
 def test_measured_attempts_have_their_outcome_alone():
     app = page("failures", of="measured attempts")
     assert not app.exception
-    unsolved = [row for row in sgp.measured_attempts() if not row.solved]
+    unsolved = sgp.load_attempts().query("not solved")
     assert str(len(unsolved)) in app.caption[0].value
-    assert "the outcome alone was kept" in app.caption[0].value
     assert len(app.dataframe[0].value) == len(unsolved)
 
 

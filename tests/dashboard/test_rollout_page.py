@@ -1,4 +1,4 @@
-"""The page's logic without a browser: choices, address, coverage, and what it says when something is missing."""
+"""The Rollout page without a browser: choices, address, coverage, and messages about missing data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder of recorded rollouts in place of the package's."""
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
     return tmp_path
 
@@ -33,7 +33,7 @@ def page(**address):
 
 
 def address(app):
-    """The address's parameters; some versions of Streamlit give lists."""
+    """Return the parameters of the address; some versions of Streamlit give lists."""
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
 
 
@@ -47,7 +47,7 @@ def test_it_opens_with_the_first_rollout():
 
 @pytest.mark.slow
 def test_recorded_rollouts_can_be_reached_by_their_addresses():
-    """The last of each domain and the last of each model."""
+    """The last rollout of each domain and of each model."""
     every = sgp.recorded_rollouts().rollouts
     some = {each.about.domain: each for each in every} | {each.about.model: each for each in every}
     for recorded in {id(each): each for each in some.values()}.values():
@@ -72,7 +72,8 @@ def test_an_address_that_names_nothing_opens_the_first_rollout():
 
 def test_without_recorded_rollouts_it_says_how_to_make_them(folder):
     app = page()
-    assert [each.value for each in app.info] == ["There are no recorded rollouts yet; make some with `sgp record`."]
+    expected = "There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`."
+    assert [each.value for each in app.info] == [expected]
     assert not address(app)
 
 

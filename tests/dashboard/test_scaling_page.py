@@ -1,4 +1,4 @@
-"""Scaling without a browser: curves and table, addresses, no measurements, files of the user's own."""
+"""Scaling without a browser: curves and table, addresses, no measurements, uploaded files."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ import pytest
 import streamlit as st
 
 import sgp
-from sgp.evaluation.scores import to_csv
-from sgp.planning.subject import parted_variant
+from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
+from sgp.planning.subject import Variant
 from tests.dashboard.conftest import words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
 
 
 def curve(domain, variant, *coverages):
-    """A stand-in curve from size 5 on."""
-    name, selected_by = parted_variant(variant)
-    facts = {**FACTS, "domain": domain, "variant": name, "selected_by": selected_by}
-    yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
+    """Return a stand-in curve from size 5 on."""
+    parsed = Variant.parse(variant)
+    facts = {**FACTS, "domain": domain, "variant": parsed.name, "selected_by": parsed.selected_by}
+    yield Score(**facts, metric="scale", value=4 + len(coverages))
     for size, value in enumerate(coverages, start=5):
-        yield sgp.Score(**facts, metric="coverage", value=value, size=size)
-        yield sgp.Score(**facts, metric="plan_length", value=3.0 * size, size=size)
+        yield Score(**facts, metric="coverage", value=value, size=size)
+        yield Score(**facts, metric="plan_length", value=3.0 * size, size=size)
 
 
 @pytest.fixture(autouse=True)
 def curves(monkeypatch, home):
-    """Curves in place of those that were measured."""
+    """Stand-in curves in place of the measured ones."""
     found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
     found += curve("gripper", "v", 1.0)
-    monkeypatch.setattr(sgp, "measured_scaling", lambda: found)
+    real = sgp.load_scores
+    monkeypatch.setattr(sgp, "load_scores", lambda name: to_frame(found) if name == "measured/scaling" else real(name))
     st.cache_resource.clear()
     yield found
     st.cache_resource.clear()
@@ -46,7 +47,7 @@ def choice(app, label):
 
 
 def plots(app):
-    """The names of the lines of each plot."""
+    """Return the names of the lines of each plot."""
     specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
     return [[line["name"] for line in spec["data"] if "fill" not in line] for spec in specs]
 
@@ -99,13 +100,13 @@ def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
 
 
 def given(app, *files):
-    """The page once files of the user's own were given."""
+    """Return the page after uploads of the user's files."""
     (uploader,) = app.file_uploader
     return uploader.set_value([(name, content, "text/csv") for name, content in files]).run()
 
 
 def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_path):
-    sgp.write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
+    write_scores(tmp_path / "own.csv", to_frame(curve("ferry", "v+by=dynamic", 0.5, 0.25)))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
     assert not app.exception
     assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]
@@ -118,7 +119,7 @@ def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_
         (b"a,b\n1,2\n", "entry 1 is no score"),
         (b"\xff\xfe\x00", "is no file of scores"),
         (b"", "has no coverage by size; give a file that 'sgp scaling"),
-        (to_csv([next(curve("ferry", "v"))]).encode(), "has no coverage by size"),
+        (to_csv(to_frame([next(curve("ferry", "v"))])).encode(), "has no coverage by size"),
     ],
 )
 def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):

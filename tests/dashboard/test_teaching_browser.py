@@ -1,4 +1,4 @@
-"""What teaches, in a real browser: the tour on a projector, guessing moves by keyboard, failures that lead on."""
+"""Teaching pages in a real browser: the tour on a projector, guessing moves by keyboard, links from failures."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def page(browser, address):
 
 
 def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(page, address):
-    stops = len(sgp.tour_titles())
+    stops = len(sgp.viewer.tour_titles())
     page.goto(f"{address}/tour")
     for stop in range(1, stops + 1):
         page.wait_for_url(f"**stop={stop}" if stop > 1 else "**/tour*")
         expect_stop(page, stop)
         if stop == 7:
-            page.locator(".scenes svg").nth(1).wait_for()  # state and goal are there before the guess
+            page.locator(".scenes svg").nth(1).wait_for()  # state and goal are shown before the guess
             page.get_by_text("Show the ranking without a guess").click()
             page.locator(".row .chart svg").wait_for()
-            page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
+            page.evaluate("document.activeElement.blur()")  # within the answers, arrow keys choose an answer
         if stop < stops:
             page.locator(".row svg").first.wait_for()
             page.wait_for_timeout(300)
@@ -79,7 +79,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     first = page.locator(".guess .choice").first
     agreed = "models" in first.get_attribute("class")
     score = page.locator(".guess .score").inner_text()
-    assert score.startswith(f"You met the model {int(agreed)} of 1")
+    assert score.startswith(f"Matched the model {int(agreed)} of 1")
     press(page, "2")
     assert page.locator(".guess .score").inner_text() == score, "one guess a decision"
     press(page, "ArrowRight")
@@ -89,12 +89,12 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
     page.wait_for_selector('.sgp.guess[data-answered="yes"]')
     assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model takes")
-    assert page.locator(".guess .score").inner_text().startswith(f"You met the model {1 + agreed} of 2")
+    assert page.locator(".guess .score").inner_text().startswith(f"Matched the model {1 + agreed} of 2")
     page.wait_for_url("**step=2*")
     press(page, "ArrowRight", "a")
     page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
     assert "of 2" in page.locator(".guess .score").inner_text(), "what was told is no guess"
-    page.wait_for_url("**step=3*")  # the step has gone into the address
+    page.wait_for_url("**step=3*")  # the address has the step
     page.reload()
     page.wait_for_selector('.sgp.guess[data-step="2"]')
 
@@ -121,7 +121,7 @@ def test_filters_of_failures_are_as_wide_as_their_options(page, address):
     page.goto(f"{address}/failures")
     page.locator(".failures.list article").first.wait_for()
     groups = page.locator("[data-testid=stButtonGroup]")
-    groups.nth(2).wait_for()  # their script may come after the cards
+    groups.nth(2).wait_for()  # their script may load after the cards
     gaps = groups.evaluate_all("""(all) => {
         const right = (each) => each.getBoundingClientRect().right;
         return all.map((each) => right(each) - Math.max(...[...each.querySelectorAll("button")].map(right)));

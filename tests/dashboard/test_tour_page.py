@@ -1,4 +1,4 @@
-"""The tour without a browser: stops, rounds, the question, and what is said where it was not recorded."""
+"""The tour without a browser: stops, rounds, the question, and the message where the tour is not recorded."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def plain(app):
 
 def test_all_stops_forward_and_back(open_page):
     app = open_page("tour")
-    tour = sgp.read_tour(sgp.recorded_folder() / "tour.json")
-    last = len(sgp.tour_titles())
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
+    last = len(sgp.viewer.tour_titles())
     for stop in range(last):
         assert tour.words(stop) in plain(app)
         if stop < last - 1:
@@ -33,7 +33,7 @@ def test_a_round_is_chosen_and_stands_in_the_address(open_page):
 
 
 def test_the_answer_to_the_question_is_the_models_ranking(open_page):
-    tour = sgp.read_tour(sgp.recorded_folder() / "tour.json")
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
     for rank, place in enumerate(tour.order, start=1):
         app = open_page("tour", stop="7")
         app = app.radio[0].set_value(tour.action(place)).run()
@@ -50,8 +50,8 @@ def test_an_address_that_names_no_stop_opens_the_first(open_page):
 
 
 def test_without_a_recorded_tour_it_says_how_to_make_one(open_page, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
-    assert "make one with `sgp record`" in words(open_page("tour"))
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
+    assert "make one with `python -m sgp.experiments.bundle rollouts`" in words(open_page("tour"))
     (tmp_path / "tour.json").write_text("{")
     app = open_page("tour")
     assert not app.exception
@@ -59,8 +59,8 @@ def test_without_a_recorded_tour_it_says_how_to_make_one(open_page, monkeypatch,
 
 
 def test_it_ends_by_leading_on(open_page):
-    app = open_page("tour", stop=str(len(sgp.tour_titles())))
-    failure = sgp.read_tour(sgp.recorded_folder() / "tour.json").failure
+    app = open_page("tour", stop=str(len(sgp.viewer.tour_titles())))
+    failure = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json").failure
     pages = {each.proto.page: each.proto.query_string for each in app.get("page_link")}
     assert {"guess", "failures", "what_if", "compare"} <= set(pages)
     assert f"domains={failure.about.domain}" in pages["failures"]

@@ -1,15 +1,16 @@
-"""What if without a browser: choices, branches from the address, forced choices, and what is said when a run lacks."""
+"""What if without a browser: choices, branches from the address, action overrides, and messages about missing runs."""
 
 from __future__ import annotations
 
 import pytest
 
 import sgp
+from sgp.planning.recorded import read_recorded
 from tests.dashboard.conftest import address, button, settled, words
 from tests.recorded import recorded_file
 
 PAGE = "what if"
-QUESTION = "How many forced choices until it is solved?"
+QUESTION = "Find the fewest overrides that solve it"
 
 
 def branches(app):
@@ -18,7 +19,7 @@ def branches(app):
 
 @pytest.fixture(scope="module")
 def worker():
-    """One process for all tests: what it loads takes longer than what they do."""
+    """One process for all tests: loading takes longer than the tests."""
     found = sgp.Worker()
     yield found
     found.close()
@@ -26,7 +27,7 @@ def worker():
 
 @pytest.fixture
 def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
-    """Opens the page with a run of the store chosen."""
+    """Open the page with a run of the store chosen."""
 
     def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
@@ -39,7 +40,7 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
 
 def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
     file = recorded_file("blocksworld-state-centric-wl-xgboost-delta-*-horizon")
-    (recorded,) = sgp.read_recorded(file)
+    (recorded,) = read_recorded(file)
     name, model = recorded.head["name"], recorded.about.model
     app = settled(open_page("what_if", domain="blocksworld", model=f"{model} (horizon)", problem=name), PAGE)
     assert [each.value for each in app.selectbox] == ["blocksworld", model, name]
@@ -78,7 +79,7 @@ def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
     assert branches(app)[""]["outcome"] != "solved"
     app = settled(button(app, QUESTION).click().run(), PAGE)
     said = " ".join(each.value for each in app.success)
-    assert "Tried, each planned to its end: " in said
+    assert "Planned in " in said
     assert ("Solved with" in said) == any(data["outcome"] == "solved" for data in branches(app).values())
     if "Solved with" in said:
         assert branches(app)[address(app)["branch"]]["outcome"] == "solved"
@@ -86,7 +87,7 @@ def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
 
 def test_a_branch_that_is_none_is_one_sentence(open_page, home):
     app = settled(open_page("what_if", domain="blocksworld", branch="<b>"), PAGE)
-    assert "is no branch" in words(app)
+    assert "is not a branch" in words(app)
     assert set(branches(app)) == {""}
 
 
@@ -105,13 +106,13 @@ def test_another_problem_has_branches_of_its_own(open_trained):
 
 
 def test_the_page_needs_no_recorded_rollouts(open_trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_trained(problem="p1")
     assert branches(app)[""]["problem"] == "p1"
 
 
 def test_without_any_model_it_says_how_to_make_one(open_page, home, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_page("what_if", domain="blocksworld")
     assert "train one with `sgp train`" in words(app)
 
@@ -122,7 +123,7 @@ def box(app, label):
 
 
 def explained_step(app):
-    """A step (from 1) that is explained, and the words of its first reason."""
+    """Return an explained step (counted from 1), and the words of its first reason."""
     data = branches(app)[""]
     place, why = next((place, each["why"][0]) for place, each in enumerate(data["steps"], start=1) if each["why"])
     return place, data["features"][why["reasons"][0][0]]
@@ -134,12 +135,12 @@ def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     place, feature = explained_step(app)
     app = open_trained(problem="p02", step=str(place))
     assert box(app, f"Step {place}, against").options[0].startswith("rank ")
-    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
-    found = app.session_state["what if blame"]
+    app = settled(button(app, "Show influential training examples").click().run(), PAGE)
+    found = app.session_state["what if attribute_weight"]
     assert found["asked"]["feature"] == feature
-    (table,) = [each.value for each in app.get("html") if 'class="culprits"' in each.value]
-    assert table.count("<tr>") == 1 + len(found["culprits"]) > 1
-    assert all(each["problem"] in table and each["right"] in table for each in found["culprits"])
+    (table,) = [each.value for each in app.get("html") if 'class="influences"' in each.value]
+    assert table.count("<tr>") == 1 + len(found["influences"]) > 1
+    assert all(each["problem"] in table and each["right"] in table for each in found["influences"])
     assert f"{found['decisions']:,} decisions of training gave" in words(app).replace("\\", "")
 
 
@@ -162,7 +163,7 @@ def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_tr
     assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
     app = button(app, "Back to the weight that was learned").click().run()
     assert "what if reweighted" not in app.session_state
-    assert button(app, "Which training gave it?")
+    assert button(app, "Show influential training examples")
 
 
 @pytest.mark.slow
@@ -170,7 +171,7 @@ def test_a_planner_without_weights_that_are_sums_is_one_sentence(open_trained):
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
     place, _ = explained_step(app)
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02", step=str(place))
-    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
+    app = settled(button(app, "Show influential training examples").click().run(), PAGE)
     (error,) = [each.value.replace("\\", "") for each in app.error]
     assert error.startswith("the weights of state-centric are no sums over training decisions")
-    assert "what if blame" not in app.session_state
+    assert "what if attribute_weight" not in app.session_state

@@ -7,7 +7,7 @@ import pytest
 
 import sgp
 from sgp.datasets import experts as store
-from sgp.datasets.experts import expert_plans, experts_file, kept_plans
+from sgp.datasets.experts import expert_plans, experts_file, saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import load_training_data
@@ -70,7 +70,7 @@ def test_an_unsolvable_problem_is_an_error_and_the_other_plans_are_kept(home, tm
     suite = make_suite(tmp_path / "in", broken)
     with pytest.raises(UnsolvableProblem, match="p0 has no plan"):
         expert_plans(suite, "blocks", "train")
-    assert sorted(plan.problem for plan in kept_plans(suite, "blocks", "train").values()) == ["p1", "p2", "p3"]
+    assert sorted(plan.problem for plan in saved_plans(suite, "blocks", "train").values()) == ["p1", "p2", "p3"]
 
 
 def test_what_no_stage_solved_is_kept_as_such_and_tried_again_on_request(home, tmp_path):
@@ -89,7 +89,7 @@ def test_a_cut_file_of_plans_is_refused_with_its_line(home, tmp_path):
     file = experts_file(suite, "blocks", "train")
     file.write_text(file.read_text()[:-30])
     with pytest.raises(StoreError, match=r"train\.jsonl, line 3: no complete expert plan"):
-        kept_plans(suite, "blocks", "train")
+        saved_plans(suite, "blocks", "train")
 
 
 def test_trajectories_are_replayed_from_plans(home):
@@ -129,7 +129,7 @@ def test_the_hash_of_training_data_follows_the_data(home, tmp_path):
 
 
 def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_path):
-    """What was found before stays, later problems are kept as not tried, whatever the number of jobs."""
+    """Earlier plans stay and later problems are saved as not attempted, whatever the number of jobs."""
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
     source = load_suite("state-centric")
     hopeless = (Stage("hopeless", 1.0, search="let(h, lmcut(), astar(h, bound=1))"),)
@@ -143,7 +143,7 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
 
 
 def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatch):
-    """What was kept in the file stays when the plans that are missing are added, whatever is asked for this time."""
+    """Plans in the file stay when missing plans are added, whatever the present request."""
     suite = make_suite(tmp_path / "in", PROBLEMS)
     short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
     expert_plans(suite, "blocks", "train", short)
@@ -194,6 +194,6 @@ def test_what_an_interrupted_retry_found_is_seen(home, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "find_plan", interrupted)
     with pytest.raises(KeyboardInterrupt):
         expert_plans(suite, "blocks", "train", retry=True)
-    found = kept_plans(suite, "blocks", "train").values()
+    found = saved_plans(suite, "blocks", "train").values()
     assert {plan.problem: plan.plan is None for plan in found} == {"p1": False, "p2": False, "p3": True}
-    assert len(load_training_data(suite, "blocks").train) == 1  # the other one validates
+    assert len(load_training_data(suite, "blocks").train) == 1  # the other plan is for validation

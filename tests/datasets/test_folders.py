@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import multiprocessing
 import os
 import signal
@@ -8,14 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from sgp.datasets import folders
 from sgp.datasets.folders import draft_folder, put_in_place, whole_folder
 from sgp.datasets.runs import Origin, RunKey, new_run, open_run
-from sgp.reports.card import keep_scores
+from sgp.evaluation.scores import to_frame
+from sgp.reports.card import save_scores
 
 KEY = RunKey("zero-change", "variant", "suite", "domain", 13)
 ORIGIN = Origin({}, {"domain": "(define (domain d))"}, {"sha256": "", "train": 1, "validation": 1}, "cpu", ())
@@ -61,7 +60,8 @@ def test_two_trainings_of_one_run_and_a_reader_do_not_disturb_each_other(home):
     assert [process.exitcode for process in writers] == [0, 0]
     run = open_run(KEY.folder)
     assert (run.folder / "encoder").read_text() == run.record["facts"]["mark"]
-    assert [path.name for path in KEY.folder.parent.iterdir()] == ["seed13"]
+    assert [path.name for path in KEY.folder.parent.glob("[!.]*")] == ["seed13"]
+    assert not list(KEY.folder.parent.glob(".seed13*"))
 
 
 def test_a_failed_writer_leaves_the_old_run(home):
@@ -69,42 +69,17 @@ def test_a_failed_writer_leaves_the_old_run(home):
     with pytest.raises(ZeroDivisionError), new_run(KEY, ORIGIN):
         1 / 0  # noqa: B018
     assert open_run(KEY.folder).record["facts"]["mark"] == "a"
-    assert [path.name for path in KEY.folder.parent.iterdir()] == ["seed13"]
+    assert [path.name for path in KEY.folder.parent.glob("[!.]*")] == ["seed13"]
+    assert not list(KEY.folder.parent.glob(".seed13*"))
 
 
-def test_the_old_folder_is_there_until_the_new_one_takes_its_name(tmp_path, monkeypatch):
-    """A process that is killed before the swap leaves the old one whole."""
+def test_a_process_that_is_killed_before_the_folder_is_put_in_place_leaves_the_old_one(tmp_path, monkeypatch):
     with whole_folder(tmp_path / "run") as draft:
         (draft / "file").write_text("old")
-    monkeypatch.setattr(folders, "_exchange", lambda one, other: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(folders.os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "run") as draft:
         (draft / "file").write_text("new")
     assert (tmp_path / "run" / "file").read_text() == "old"
-
-
-@pytest.mark.parametrize("code", [None, errno.EINVAL])
-def test_folders_are_swapped_where_the_system_has_no_such_call(tmp_path, monkeypatch, code):
-    class Library:
-        def __init__(self, *_, **__):
-            if code is not None:
-                self.renameat2 = lambda *_: -1
-
-    monkeypatch.setattr(folders.ctypes, "CDLL", Library)
-    monkeypatch.setattr(folders.ctypes, "get_errno", lambda: code)
-    for text in ("one", "two"):
-        with whole_folder(tmp_path / "run") as draft:
-            (draft / "file").write_text(text)
-        assert (tmp_path / "run" / "file").read_text() == text
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-def test_an_error_of_the_swap_is_raised(tmp_path, monkeypatch):
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    monkeypatch.setattr(folders, "_HERE", 10**6)  # no open folder
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        folders._exchange(Path("one"), Path("two"))
 
 
 LEAVE = """
@@ -117,24 +92,21 @@ with draft_folder(pathlib.Path(sys.argv[1]), "seed13") as draft:
 """
 
 
-def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(tmp_path):
-    running = [
-        subprocess.Popen([sys.executable, "-c", LEAVE, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    killed, alive = (process.stdout.readline().strip() for process in running)
-    os.kill(running[0].pid, signal.SIGKILL)
-    running[0].wait()
-    (tmp_path / ".seed130.other").mkdir()
-    (tmp_path / "seed13.mine").mkdir()
-    assert {killed, alive} < {path.name for path in tmp_path.iterdir()}
-    try:
-        with draft_folder(tmp_path, "seed13") as draft:
-            there = {path.name for path in tmp_path.iterdir()}
-        assert there == {alive, draft.name, ".seed130.other", "seed13.mine"}
-    finally:
-        running[1].kill()
-        running[1].wait()
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_waited_for(tmp_path):
+    killed = subprocess.Popen([sys.executable, "-c", LEAVE, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    left = tmp_path / killed.stdout.readline().strip()
+    assert (left / "half").exists()
+    waiting = subprocess.Popen([sys.executable, "-c", LEAVE, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    assert waiting.poll() is None
+    assert (left / "half").exists()
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert waiting.stdout.readline().strip() == left.name
+    waiting.kill()
+    waiting.wait()
+    with draft_folder(tmp_path, "seed13") as draft:
+        assert not list(draft.iterdir())
 
 
 def test_a_block_of_one_folder_waits_for_the_other(tmp_path):
@@ -163,8 +135,8 @@ def test_scores_of_a_run_that_was_trained_again_are_not_kept_beside_the_new_one(
     save("a")
     run = open_run(KEY.folder)
     save("b")
-    with pytest.warns(UserWarning, match="was trained again while it was evaluated, so its scores are not kept"):
-        keep_scores(run, [])
+    with pytest.warns(UserWarning, match="was trained again while it was evaluated, so its scores are not saved"):
+        save_scores(run, to_frame([]))
     assert not (KEY.folder / "card.md").exists()
-    keep_scores(open_run(KEY.folder), [])
+    save_scores(open_run(KEY.folder), to_frame([]))
     assert (KEY.folder / "card.md").is_file()

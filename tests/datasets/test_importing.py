@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
+from sgp.domains import all_domains
 from sgp.errors import PddlError, SuiteError
+from sgp.evaluation.scores import select
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -56,12 +58,12 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
         "interpolation": ["i"],
         "extrapolation": ["e"],
     }
-    assert suite.domain("blocks").house == "blocksworld"
-    assert suite.domain("courier").house == ""
+    assert suite.domain("blocks").built_in == "blocksworld"
+    assert suite.domain("courier").built_in == ""
     assert suite.domain("blocksworld").name == "blocks"
-    taken = kept_plans(suite, "blocks", "train")
+    taken = saved_plans(suite, "blocks", "train")
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
-    assert len(kept_plans(suite, "blocks", "interpolation")) == 1
+    assert len(saved_plans(suite, "blocks", "interpolation")) == 1
     assert sgp.load_suite("published") == suite
     assert suite.likes("blocks", "train") == {suite.problems("blocks", "train")[1].sha256: "p2"}
     assert suite.likes("blocks", "validation") == {}
@@ -88,10 +90,10 @@ def test_the_layout_of_the_ipc_learning_track(home, tmp_path):
         assert len(suite.problems("courier", name)) == 2
 
 
-def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, tmp_path, caplog):
-    """Each domain of the track that the house has, without its requirements; problems that use types all the same."""
+def test_the_ipc_learning_track_is_imported_with_what_it_does_not_declare(home, tmp_path):
+    """Each built-in domain of the track without its requirements; some problems use types all the same."""
     files = {}
-    for domain in sgp.all_domains():
+    for domain in all_domains():
         text = domain.models.get("ipc-2023", domain.pddl)
         begin = text.index("(:requirements")
         end = text.index(")", begin) + 1
@@ -103,14 +105,9 @@ def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, 
                 made = re.sub(r"(\(:objects[^)]*)", r"\1 - object", domain.translated(made, "ipc-2023"))
             files[f"{domain.name}/{place}/p1.pddl"] = made
     suite = import_folder(write(tmp_path / "ipc", files), "ipc")
-    assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in sgp.all_domains()}
-    assert all(suite.domain(name).house == name for name in suite.domains)
+    assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in all_domains()}
+    assert all(suite.domain(name).built_in == name for name in suite.domains)
     assert suite.problems("blocksworld", "train")[0].problem_pddl == files["blocksworld/training/easy/p1.pddl"]
-    noticed = [record.getMessage() for record in caplog.records]
-    of_blocks = [remark for remark in noticed if "/blocksworld/" in remark]
-    assert len(of_blocks) == 1
-    assert re.search(r"p1\.pddl, line 3: :typing is used and not declared; .*; so in 4 problem files", of_blocks[0])
-    assert any(re.search(r"ferry/domain\.pddl, line \d+: :typing is used", remark) for remark in noticed)
 
 
 def test_a_problem_may_name_its_domain_otherwise(home, caplog):
@@ -131,7 +128,7 @@ def test_a_plain_domain_file_with_problems_beside_it(home, tmp_path):
     )
     suite = import_folder(folder, "mine")
     assert splits(suite, "mine") == {"problems": ["one", "two"]}
-    assert len(kept_plans(suite, "mine", "problems")) == 1  # two problems of one text share their hash
+    assert len(saved_plans(suite, "mine", "problems")) == 1  # two problems of one text share their hash
     assert suite.largest == {"mine": 6}
 
 
@@ -139,16 +136,16 @@ def test_a_plan_that_does_not_fit_is_left_out_with_a_warning(home, tmp_path):
     folder = write(tmp_path / "mine", {"domain.pddl": BLOCKS, "p.pddl": PROBLEM, "p.plan": "(stack a b)\n"})
     with pytest.warns(UserWarning, match=r"p\.plan is left out: step 1 of 1: action \(stack a b\) is not applicable"):
         suite = import_folder(folder, "mine")
-    assert kept_plans(suite, "mine", "problems") == {}
+    assert saved_plans(suite, "mine", "problems") == {}
 
 
-def test_a_domain_that_none_of_the_house_serves_trains_and_plans(home, tmp_path):
+def test_a_domain_that_no_built_in_domain_serves_trains_and_plans(home, tmp_path):
     folder = write(tmp_path / "mine", {"domain.pddl": COURIER, "train/c.pddl": COURIER_PROBLEM})
     import_folder(folder, "mine")
     run = sgp.train("state-centric", "mine", "mine", overrides={"boosting.rounds": "5"}, device="cpu")
     found = sgp.evaluate([run.folder], "mine", ["train"])
-    coverage = [score for score in found.scores if score.metric == "coverage" and score.size is None]
-    assert [(score.domain, score.value, score.count) for score in coverage] == [("mine", 1.0, 1)]
+    coverage = select(found.scores, metric="coverage", size=None)
+    assert [(score.domain, score.value, score.count) for score in coverage.itertuples()] == [("mine", 1.0, 1)]
 
 
 def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
@@ -158,7 +155,7 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
     with pytest.raises(PddlError, match=r"p2\.pddl"):
         import_folder(folder, "mine")
     assert "mine" not in sgp.suite_names()
-    assert list((home / "suites").iterdir()) == []
+    assert list((home / "suites").glob("[!.]*")) == []
 
 
 @pytest.mark.parametrize(
@@ -330,7 +327,7 @@ def test_compressed_files_are_read(home, tmp_path):
     (tree / "x/p1.PDDL.GZ").write_bytes(gzip.compress(PROBLEM.encode()))
     suite = import_folder(tree, "comp")
     assert sorted(splits(suite, "x")["problems"]) == ["p1", "p1-2", "p2"]
-    assert [each.problem for each in kept_plans(suite, "x", "problems").values()] == ["p2"]
+    assert [each.problem for each in saved_plans(suite, "x", "problems").values()] == ["p2"]
     assert {each.problem_pddl.rpartition("\ufffd\n")[2] for each in suite.problems("x", "problems")} == {PROBLEM}
 
 

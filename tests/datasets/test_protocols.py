@@ -1,4 +1,4 @@
-"""The six protocols: what is learned from and what is measured on have in common what the protocol says."""
+"""The six protocols: training and test data share exactly what the protocol defines."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from sgp.datasets.protocols import PROTOCOLS, Lesson, domain_instances, lessons, split
+from sgp.datasets.protocols import PROTOCOLS, ProtocolSplit, domain_instances, protocol_splits, split_instances
 from sgp.datasets.training_data import steps_of
 from sgp.errors import InputError, SuiteError
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def ferry():
 
 
 def said(transitions):
-    """What is said of transitions: goals and static facts are not."""
+    """Return the fluents and the action of each transition, without goal and static facts."""
     return {(frozenset(map(each.task.fluent, each.task.fluents(each.before))), each.action) for each in transitions}
 
 
@@ -35,7 +35,7 @@ def keys(transitions):
 
 
 def test_interpolation_parts_transitions(ferry):
-    train, test = split("interpolation", ferry, 42)
+    train, test = split_instances("interpolation", ferry, 42)
     everything = {key for instance in ferry for key in keys(instance.transitions)}
     assert len(train.transitions) == round(0.8 * len(everything))
     left = everything - keys(train.transitions)
@@ -46,7 +46,7 @@ def test_interpolation_parts_transitions(ferry):
 
 
 def test_plan_variant_parts_the_plans_of_every_instance(ferry):
-    train, test = split("plan-variant", ferry, 42)
+    train, test = split_instances("plan-variant", ferry, 42)
     for instance in ferry:
         ours = {(walk.states[0], walk.actions) for walk in instance.walks}
         learned, held = (
@@ -62,25 +62,25 @@ def test_plan_variant_parts_the_plans_of_every_instance(ferry):
 def test_an_instance_of_one_plan_is_left_out_of_plan_variant_and_told(ferry, caplog):
     alone = replace(ferry[0], walks=ferry[0].walks[:1])
     for _ in range(2):
-        sides = split("plan-variant", [alone, ferry[1]], 42)
+        sides = split_instances("plan-variant", [alone, ferry[1]], 42)
     assert {walk.task for side in sides for walk in side.walks} == {ferry[1].task}
     assert caplog.text.count(f"instance {alone.name} of ferry has one plan alone; it is left out") == 1
 
 
 def test_extrapolation_parts_instances(ferry):
-    train, test = split("extrapolation", ferry, 42)
+    train, test = split_instances("extrapolation", ferry, 42)
     learned, held = ({each.task for each in side.transitions} for side in (train, test))
     assert (len(learned), len(held)) == (5, 1), "all six differ in objects"
     assert not learned & held
-    assert split("multi-domain", ferry, 42)[1].transitions == test.transitions
-    others = {split("extrapolation", ferry, seed)[1].transitions[0].task.name for seed in range(12)}
+    assert split_instances("multi-domain", ferry, 42)[1].transitions == test.transitions
+    others = {split_instances("extrapolation", ferry, seed)[1].transitions[0].task.name for seed in range(12)}
     assert len(others) > 1, "seeds hold out other instances"
 
 
 @pytest.mark.parametrize("seed", [42, 123, 456])
 def test_instances_of_the_same_objects_are_held_out_together(seed):
     """Of Blocksworld's instances five have the same three blocks, and three the same five."""
-    train, test = split("extrapolation", domain_instances("acpbench", "blocksworld"), seed)
+    train, test = split_instances("extrapolation", domain_instances("acpbench", "blocksworld"), seed)
     objects = [{frozenset(each.task.objects) for each in side.transitions} for side in (train, test)]
     assert not objects[0] & objects[1]
     assert not said(train.transitions) & said(test.transitions)
@@ -88,7 +88,7 @@ def test_instances_of_the_same_objects_are_held_out_together(seed):
 
 def test_whole_domains_are_parted_by_the_others():
     names = ("blocksworld", "ferry", "satellite")
-    by = {protocol: lessons("acpbench", protocol, names, seed=7) for protocol in PROTOCOLS}
+    by = {protocol: protocol_splits("acpbench", protocol, names, seed=7) for protocol in PROTOCOLS}
     assert {key: len(found) for key, found in by.items()} == {
         "interpolation": 3,
         "plan-variant": 3,
@@ -97,38 +97,42 @@ def test_whole_domains_are_parted_by_the_others():
         "cross-domain": 3,
         "leave-one-out": 3,
     }
-    assert [(each.of, each.measured) for each in by["leave-one-out"]] == [
+    assert [(each.train_domains, each.test_domains) for each in by["leave-one-out"]] == [
         (("ferry", "satellite"), ("blocksworld",)),
         (("blocksworld", "satellite"), ("ferry",)),
         (("blocksworld", "ferry"), ("satellite",)),
     ]
-    assert sum(len(each.measured) for each in lessons("acpbench", "cross-domain")) == 72  # embedplan, appendix D.3
-    for lesson in by["cross-domain"]:
-        assert not set(lesson.of) & set(lesson.measured)
+    assert (
+        sum(len(each.test_domains) for each in protocol_splits("acpbench", "cross-domain")) == 72
+    )  # embedplan, appendix D.3
+    for split in by["cross-domain"]:
+        assert not set(split.train_domains) & set(split.test_domains)
 
 
 def test_a_tenth_is_held_for_validation_and_the_rest_bounded():
-    lesson = Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, most=100)
-    data, again = lesson.replayed(), lesson.replayed()
+    split = ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, max_transitions=100)
+    data, again = split.replayed(), split.replayed()
     assert (len(data.train), len(data.validation)) == (90, 10)
     assert keys(data.train) == keys(again.train)
     assert not keys(data.train) & keys(data.validation)
-    assert not keys(data.train) & keys(lesson.held_out("ferry").transitions)
+    assert not keys(data.train) & keys(split.held_out("ferry").transitions)
     assert data.facts["transitions"] == 90
-    others = [Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), *rest) for rest in ((43, 100), (42, 99))]
-    assert len({each.sha256 for each in (lesson, *others)}) == 3
+    others = [
+        ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), *rest) for rest in ((43, 100), (42, 99))
+    ]
+    assert len({each.sha256 for each in (split, *others)}) == 3
 
 
 def test_what_cannot_be_parted_is_told(ferry):
     with pytest.raises(SuiteError, match="ferry has 1 instance with objects and static facts of its own"):
-        split("extrapolation", ferry[:1], 42)
+        split_instances("extrapolation", ferry[:1], 42)
     of_one_plan = replace(ferry[0], walks=ferry[0].walks[:1])
     with pytest.raises(SuiteError, match="every instance of ferry has one plan alone; protocol plan-variant needs"):
-        split("plan-variant", [of_one_plan], 42)
+        split_instances("plan-variant", [of_one_plan], 42)
     with pytest.raises(InputError, match="unknown protocol 'extrapolate'; "):
-        lessons("acpbench", "extrapolate")
+        protocol_splits("acpbench", "extrapolate")
     with pytest.raises(SuiteError, match="protocol cross-domain needs at least two domains; there is ferry alone"):
-        lessons("acpbench", "cross-domain", ["ferry"])
+        protocol_splits("acpbench", "cross-domain", ["ferry"])
 
 
 @pytest.mark.slow
@@ -136,8 +140,8 @@ def test_shots_are_a_few_of_each_schema_and_are_not_measured():
     found = {
         shots: next(
             each
-            for each in lessons("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
-            if each.measured == ("ferry",)
+            for each in protocol_splits("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
+            if each.test_domains == ("ferry",)
         )
         for shots in (0, 1, 3)
     }
@@ -163,4 +167,4 @@ def shown_of(transitions):
 @pytest.mark.parametrize(("protocol", "shots"), [("cross-domain", 1), ("leave-one-out", -1)])
 def test_shots_are_of_a_domain_left_out(protocol, shots):
     with pytest.raises(InputError, match=f"asked for {shots} transitions a schema in protocol {protocol}; expected 0"):
-        lessons("acpbench", protocol, ["ferry", "satellite"], 42, 60, shots)
+        protocol_splits("acpbench", protocol, ["ferry", "satellite"], 42, 60, shots)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
 from sgp.datasets.renaming import canonical_form, form_of
 from sgp.datasets.suite import load_suite, read_suite
@@ -59,7 +59,7 @@ def test_the_bundled_suite_has_the_counts_and_sizes_of_the_paper(domain):
 
 
 class Place(NamedTuple):
-    """Where a bundled problem stands."""
+    """Location of a bundled problem."""
 
     suite: str
     split: str
@@ -68,21 +68,21 @@ class Place(NamedTuple):
 
 
 def splits(domain):
-    """The suites and splits with problems of a domain, and their entries."""
+    """Return the suites and splits with problems of a domain, and their entries."""
     suites = [suite for suite in map(sgp.load_suite, BUNDLED) if domain in suite.domains]
     return [(suite, split, entries) for suite in suites for split, entries in suite.domains[domain].splits.items()]
 
 
 @cache
 def places(domain):
-    """The bundled problems of a domain that are one problem but for the names of its objects, by canonical form.
+    """Return the bundled problems that are equal but for the names of objects, by canonical form.
 
-    Of those without files only splits in which one has as many objects as a problem elsewhere.
+    Of splits without files, only those with a number of objects that another problem has.
     """
     found: dict[str, list[Place]] = {}
     counts = Counter(size for _, _, entries in splits(domain) for size in {entry.size for entry in entries})
     for suite, split, entries in splits(domain):
-        without_files = suite.kept_by_seed is not None and split in suite.kept_by_seed.splits
+        without_files = suite.seeded is not None and split in suite.seeded.splits
         if not without_files or any(counts[entry.size] > 1 for entry in entries):
             for problem, entry in zip(suite.problems(domain, split), entries, strict=True):
                 form = form_of(read_domain(problem.domain_pddl), read_problem(problem.problem_pddl))
@@ -103,9 +103,9 @@ def test_no_two_bundled_problems_are_equal_up_to_renaming_across_splits(domain, 
 def test_no_bundled_problem_equals_one_of_another_suite(domain, home):
     across = [sorted({each.suite for each in found}) for found in places(domain).values()]
     twins = Counter("-".join(names) for names in across if len(names) > 1)
-    # What planners of suite scaling learn from and are selected by was made when streams knew no suite, and its
-    # measurements rest on it; no planner that learned from it is measured on another suite. The smallest training
-    # problems of suite track are among them, too, where there are few; tests are larger than all of these.
+    # Suite scaling's problems for training and selection predate streams by suite, and its measurements depend on
+    # them; no planner trained on them is measured on another suite. They include the smallest training problems of
+    # suite track where there are few; test problems are larger than all of these.
     of_scaling = {"gripper": {"scaling-state-centric": 7}, "visitall": {"scaling-state-centric": 13}}
     in_training = {
         name: {"scaling-track": count} for name, count in {"childsnack": 4, "ferry": 1, "transport": 1}.items()
@@ -151,7 +151,7 @@ def test_streams_of_two_suites_differ(tmp_path, monkeypatch):
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("split", ["train", "validation", "interpolation"])
 def test_bundled_expert_plans_are_complete_and_val_accepts_them(domain, split):
-    plans = kept_plans(SUITE, domain, split)
+    plans = saved_plans(SUITE, domain, split)
     problems = SUITE.problems(domain, split)
     assert set(plans) == {problem.sha256 for problem in problems}
     for problem in problems[:: max(1, len(problems) // 12)]:

@@ -1,4 +1,4 @@
-"""Suite `track`: its sizes follow the rule, and problems without files are made when they are asked for, once."""
+"""Suite `track`: its sizes follow the rule, and problems without files are generated once, on request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from itertools import pairwise
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import generate_suite
-from sgp.datasets.kept_by_seed import KeptBySeed
+from sgp.datasets.seeded import LEVELS, SeededSplits, track_sizes
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import load_suite, read_suite, sha256_of
-from sgp.datasets.track import LEVELS, track_sizes
 from sgp.domains import all_domains, get_domain
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.experiments import listing
@@ -39,7 +38,7 @@ def constants(domain):
 def test_the_suite_has_the_ten_domains_of_the_learning_track():
     assert len(DOMAINS) == 10
     assert list(SUITE.domains) == DOMAINS
-    assert SUITE.kept_by_seed.splits == LEVELS
+    assert SUITE.seeded.splits == LEVELS
 
 
 def test_sizes_of_a_domain_that_has_all_are_the_rules():
@@ -95,7 +94,7 @@ def test_a_problem_without_file_is_made_on_first_use_and_once(domain, level, hom
     assert [sha256_of(each.problem_pddl) for each in problems] == [entry.sha256 for entry in entries]
     assert Task(problems[0]).size == entries[0].size
     assert [str(path) for path in made_files()] == [each.problem_source for each in problems], "and nothing else is"
-    monkeypatch.setattr(KeptBySeed, "draw", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr(SeededSplits, "draw", lambda *_: pytest.fail("drawn again"))
     assert suite.problems(domain, level) == load_suite("track").problems(domain, level) == problems
 
 
@@ -122,13 +121,13 @@ def test_another_problem_than_the_listed_one_is_refused(home, tmp_path):
     shutil.copytree(SUITE.folder, tmp_path / "copy")
     manifest = tmp_path / "copy" / "suite.toml"
     listed = SUITE.domain("spanner").splits["easy"][3].sha256
-    numpy = SUITE.kept_by_seed.numpy
+    numpy = SUITE.seeded.numpy
     manifest.write_text(manifest.read_text().replace(listed, 64 * "0").replace(f'"{numpy}"', '"1.99"'))
     copy = read_suite(tmp_path / "copy", tmp_path)
     with pytest.raises(SuiteError) as refused:
         copy.problems("spanner", "easy")
     said = str(refused.value)
-    assert said.startswith("p04 of spanner easy, drawn anew by numpy ")
+    assert said.startswith("p04 of spanner easy, drawn again by numpy ")
     assert "is not the problem that suite track lists, which numpy 1.99 drew; install that version" in said
     assert len(made_files()) == 3, "those before it"
 
@@ -143,8 +142,8 @@ def test_a_manifest_that_does_not_tell_what_was_drawn_is_refused(good, bad, tmp_
 
 
 def test_a_size_that_the_domain_has_no_longer_is_refused():
-    with pytest.raises(SuiteError, match="transport has no problem of 2 objects, as suite track lists one"):
-        SUITE.kept_by_seed.draw(get_domain("transport"), "hard", 1, 2)
+    with pytest.raises(SuiteError, match="transport has no problem of 2 objects, which suite track lists"):
+        SUITE.seeded.draw(get_domain("transport"), "hard", 1, 2)
 
 
 def test_problems_without_files_have_sizes_of_their_own(tmp_path, monkeypatch):
@@ -162,7 +161,7 @@ def test_a_track_whose_tests_are_no_larger_is_refused():
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_training_problems_have_the_plans_that_were_found_for_them(name):
-    problems, plans = SUITE.problems(name, "train"), kept_plans(SUITE, name, "train")
+    problems, plans = SUITE.problems(name, "train"), saved_plans(SUITE, name, "train")
     assert set(plans) == {problem.sha256 for problem in problems}
     solved = [problem for problem in problems if plans[problem.sha256].plan is not None]
     assert len(problems) - len(solved) == WITHOUT_PLAN.get(name, 0), "and the page says so"

@@ -1,4 +1,4 @@
-"""Instances of several starts: their plans are optimal and distinct, and all states are of one task."""
+"""Instances with several initial states: their plans are optimal and distinct, and all states are of one task."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_experts_plans_serve_where_the_state_space_is_too_large(home, monkeypatc
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of PDDL with two instances of Ferry, one a split."""
+    """A folder of PDDL with two instances of Ferry, each a split."""
     for split in ("p01", "p02"):
         shutil.copytree(SUITE.folder / "ferry" / split, tmp_path / "acp" / "ferry" / split)
     shutil.copy(SUITE.folder / "ferry" / "domain.pddl", tmp_path / "acp" / "ferry")

@@ -1,4 +1,4 @@
-"""What every domain of the house must keep."""
+"""Contract tests of every built-in domain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgp.contracts import DomainContract
-from sgp.domains import canonical_name, get_domain, house_domains
+from sgp.domains import builtin_domains, canonical_name, get_domain
 from sgp.domains.blocksworld import _arrangements, _towers
 from sgp.errors import ConfigurationError, InputError
 from sgp.planning.domain import Domain, Sizes
@@ -17,10 +17,10 @@ from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 
 
-class TestHouse(DomainContract):
-    """The contract that other packages' domains keep, too."""
+class TestBuiltin(DomainContract):
+    """Runs the contract that domains of other packages share."""
 
-    names = tuple(domain.name for domain in house_domains())
+    names = tuple(domain.name for domain in builtin_domains())
 
 
 def problem_of(domain, text):
@@ -111,3 +111,13 @@ def test_a_size_between_others_is_told_both():
         sparse.check_size(12)
     with pytest.raises(ConfigurationError, match=r"no problem of exactly 23 objects; try 20$"):
         sparse.check_size(23)
+
+
+def test_sizes_without_problems_are_refused():
+    none = Sizes({"n": (1, None)}, lambda n: n, allowed=lambda n: False)
+    with pytest.raises(ConfigurationError, match="no size near 7 has problems"):
+        none.nearest(7)
+    with pytest.raises(ConfigurationError, match="no arguments give exactly 7 objects"):
+        none.draw(np.random.default_rng(0), 7)
+    with pytest.raises(ConfigurationError, match="exactly 10 objects"):
+        get_domain("visitall").generate_scaled(np.random.default_rng(0), 10)

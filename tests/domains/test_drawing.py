@@ -1,4 +1,4 @@
-"""Drawings show every fluent, name every object, mark the goals that hold, and escape every name."""
+"""Drawings show every fluent, name every object, mark the satisfied goals, and escape every name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.domains import all_domains, draw_goal, draw_scene, get_domain, goldminer
-from sgp.domains.drawing.cells import by_directions, by_distance, from_names
-from sgp.domains.drawing.facts import sorted_out
-from sgp.domains.drawing.network import _spots
+from sgp.domains import all_domains, draw_goal, draw_scene, get_domain
+from sgp.domains.drawing.places import _spots, by_directions, by_distance, from_names
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, read_both, read_domain, read_problem
 
@@ -34,7 +32,7 @@ FERRY = read_domain(
 HOSTILE = "<script>alert('1')</script>&\"\x00"
 
 
-def house(domain, model, size=None):
+def builtin(domain, model, size=None):
     text = domain.texts[model]
     size = size or min(n for n in range(5, 20) if domain.sizes.has(n))
     problem = read_problem(domain.translated(domain.generate_size(np.random.default_rng(4), size), model))
@@ -42,7 +40,7 @@ def house(domain, model, size=None):
 
 
 def of_others(domain):
-    """An instance whose model is not the house's, or has other names."""
+    """Return an instance whose model or names differ from the built-in ones."""
     problem = sgp.load_suite("acpbench").problems(domain, "p02")[0]
     text, found = read_both((problem.domain_pddl, domain), (problem.problem_pddl, problem.name))
     return text, Scene(found.objects + text.constants, frozenset(found.init), found.goal)
@@ -60,7 +58,7 @@ def barges(count):
 
 
 EVERY = {
-    f"{domain.name}, {model}": (lambda domain=domain, model=model: house(domain, model))
+    f"{domain.name}, {model}": (lambda domain=domain, model=model: builtin(domain, model))
     for domain in all_domains()
     for model in domain.models
 }
@@ -70,7 +68,7 @@ every_scene = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY.keys())
 
 
 def visible(svg):
-    """The drawing without what only a pointer shows."""
+    """Return the drawing without titles, which only a pointer shows."""
     return re.sub(r"<title>.*?</title>", "", svg, flags=re.DOTALL)
 
 
@@ -79,7 +77,7 @@ def checks(svg):
 
 
 def an_atom(text, scene, predicate):
-    """An atom of a predicate that is false in a scene, over its first objects."""
+    """Return an atom of a predicate that is false in a scene, over its first objects."""
     return Atom(predicate, scene.names[: text.predicates[predicate]])
 
 
@@ -109,7 +107,7 @@ def test_goals_that_hold_are_marked_and_no_others(made):
     positive = [wish for wish in scene.goal if wish.positive]
     for held in ([], positive[:1], positive):
         atoms = (scene.atoms - {wish.atom for wish in positive}) | {wish.atom for wish in held}
-        # An atom that contradicts the goal's may stay: the marks speak of the goal alone.
+        # An atom that contradicts a goal atom may stay: marks depend on goal atoms alone.
         svg = draw_scene(text, replace(scene, atoms=atoms, goal=tuple(positive)))
         assert len({mark[0].text for mark in checks(svg)}) == len(held)
         assert f"goals that hold: {len(held)} of {len(positive)}" in svg
@@ -208,7 +206,7 @@ def test_cells_stand_where_directions_tell_unless_they_contradict_each_other():
 
 
 def test_linked_places_stand_side_by_side():
-    """A path in random order lies on the grid without a gap."""
+    """A path in random order is drawn on the grid without a gap."""
     names = [f"p{number}" for number in np.random.default_rng(2).permutation(9)]
     links = tuple((f"p{number}", f"p{number + 1}") for number in range(8))
     spots = _spots(tuple(sorted(names)), links, 3)
@@ -216,30 +214,15 @@ def test_linked_places_stand_side_by_side():
     assert all(dist(spots[first], spots[second]) == 1 for first, second in links)
 
 
-def test_a_mine_is_drawn_as_a_grid_whatever_its_locations_are_called():
-    """In the rows that names tell, or as far from two corners as the connections tell, and wider than high."""
-    spots = {f"f{row}-{column}f": (column, row) for row in range(3) for column in range(5)}
-    near = tuple((one, other) for one in spots for other in spots if dist(spots[one], spots[other]) == 1)
-    assert goldminer._spots(tuple(spots), near) == spots
-    assert goldminer._spots(tuple(spots), (*near, ("f0-0f", "f2-4f"))) is None
-    called = dict(zip(spots, np.random.default_rng(3).permutation(list("abcdefghijklmno")).tolist(), strict=True))
-    linked = tuple((called[one], called[other]) for one, other in near)
-    found = goldminer._spots(tuple(sorted(called.values())), linked)
-    assert sorted(found.values()) == sorted(spots.values())
-    assert all(dist(found[one], found[other]) == 1 for one, other in linked)
-
-
 def test_atoms_without_a_place_are_said_in_words():
     cars = (Parameter("c1", ("car",)), Parameter("l1", ("location",)))
     scene = Scene(cars, frozenset({Atom("at", ("c1", "l1")), Atom("at", ("c1", "c1")), Atom("on", ("c1",))}), ())
-    facts, also = sorted_out(scene, {"at": (["c1"], ["l1"]), "on": (["c1"],)})
-    assert facts == {"at": [("c1", "l1")], "on": [("c1",)]}
-    assert also == [Atom("at", ("c1", "c1"))]
-    assert "(at c1 c1)" in visible(draw_scene(get_domain("ferry").texts["typed"], scene))
+    drawn = visible(draw_scene(get_domain("ferry").texts["typed"], scene))
+    assert {atom for atom in scene.atoms if str(atom) in drawn} == {Atom("at", ("c1", "c1"))}
 
 
 def test_piles_that_cannot_stand_are_said_in_words():
-    """Two crates on each other, a second crate on a pallet, a crate that is said to be elsewhere than its pallet."""
+    """Two crates on each other, a second crate on a pallet, a crate located away from its pallet."""
     kinds = {"crate": ("a", "b", "c", "d", "e"), "pallet": ("p", "q"), "depot": ("here", "there")}
     objects = tuple(Parameter(name, (kind,)) for kind, names in kinds.items() for name in names)
     on = {Atom("on", pair) for pair in (("a", "b"), ("b", "a"), ("c", "p"), ("d", "p"), ("e", "q"))}

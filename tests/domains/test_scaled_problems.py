@@ -7,15 +7,15 @@ import re
 import numpy as np
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 
 BLOCKSWORLD = sgp.get_domain("blocksworld")
 
 
 def least_actions(pddl):
-    """The length of the shortest plan that builds one tower.
+    """Length of the shortest plan that builds one tower.
 
-    A block that is not yet in its place moves at least once, and twice just if one below it belongs further down.
+    A misplaced block moves at least once, and twice exactly if a block below it belongs further down.
     """
     start, goal = pddl.split("(:goal")
     below, wanted = (dict(re.findall(r"\(on (\w+) (\w+)\)", part)) for part in (start, goal))
@@ -37,13 +37,13 @@ def least_actions(pddl):
 def test_the_least_number_of_actions_is_that_of_optimal_plans():
     suite = sgp.load_suite("state-centric")
     for split in ("train", "validation", "interpolation"):
-        plans = kept_plans(suite, "blocksworld", split)
+        plans = saved_plans(suite, "blocksworld", split)
         for problem in suite.problems("blocksworld", split):
             assert least_actions(problem.problem_pddl) == len(plans[problem.sha256].plan)
 
 
 def test_one_tower_of_many_blocks_needs_more_actions_than_the_paper_allows():
-    """So problems over sizes ask for arrangements; with one tower nobody could reach the paper's 59 blocks."""
+    """Hence problems over sizes use several towers; with one tower no planner could reach the paper's 59 blocks."""
     rng = np.random.default_rng(1)
     least = [least_actions(BLOCKSWORLD.generate(rng, blocks=59, one_tower=1)) for _ in range(100)]
     assert np.mean([each <= BLOCKSWORLD.scaling.bound + 59 for each in least]) < 0.15

@@ -1,4 +1,4 @@
-"""In the drawings of a series an action moves what it moves, and nothing else."""
+"""In a series of drawings, an action moves only the objects that it affects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sgp.domains import draw_goal, draw_series, get_domain, house_domains
-from sgp.domains.drawing.series import keep_places
+from sgp.domains import builtin_domains, draw_goal, draw_series, get_domain
+from sgp.domains.drawing.layout import keep_places
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, Problem
 from sgp.planning.task import Task
@@ -33,11 +33,11 @@ SIZES = {
     "transport": 14,
     "visitall": 14,
 }
-NAMELESS = {"goldminer", "satellite"}  # what moves there is drawn without the names of objects
+NAMELESS = {"goldminer"}  # moving objects are drawn without names
 
 
 def walk(domain, size, steps=40):
-    """States of a random walk, as scenes, and the action between each two; it ends in a dead end."""
+    """Scenes of a random walk, and the action between consecutive ones; the walk stops at a dead end."""
     rng = np.random.default_rng(7)
     task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
     state, scenes, actions = task.init, [], []
@@ -53,7 +53,7 @@ def walk(domain, size, steps=40):
 
 
 def places(svg):
-    """Where the objects of a drawing are: the first rectangle of each, or where its first path begins."""
+    """Return positions of objects: the first rectangle of each, or the start of its first path."""
     found = {}
     for group in ElementTree.fromstring(svg).iter():
         name = group.get("data-object")
@@ -65,17 +65,17 @@ def places(svg):
 
 
 def goes_along(scene, touched, driven):
-    """What moves with something that an action touches, or with the robot or lift that no action names."""
+    """Objects that move with an argument of the action, or with a robot or lift that the action does not name."""
     for predicate, objects in scene.atoms:
         if predicate in ("in", "on", "ontray") and {*objects[1:]} <= touched:
             yield objects[0]
         elif predicate in ("carrying", "robot-has") and objects[0] in touched:
             yield objects[1]
-        elif predicate in ("boarded", "carry") and driven:
+        elif predicate in ("boarded", "carry", "holding") and driven:
             yield objects[0]
 
 
-@pytest.mark.parametrize("name", [domain.name for domain in house_domains() if domain.draw])
+@pytest.mark.parametrize("name", [domain.name for domain in builtin_domains() if domain.draw])
 def test_what_an_action_does_not_move_stays_where_it_is(name):
     domain = get_domain(name)
     text, scenes, actions = walk(domain, SIZES[name])
@@ -85,7 +85,7 @@ def test_what_an_action_does_not_move_stays_where_it_is(name):
     for (before, after), (scene, _), action in zip(
         pairwise(map(places, drawn)), pairwise(scenes), actions, strict=False
     ):
-        nameless = before.keys() - {*scene.names}  # what a domain has one of: the ferry, the lift, the robot
+        nameless = before.keys() - {*scene.names}  # the domain's single ferry, lift or robot
         touched = {*action.objects, *nameless}
         driven = any(before[thing] != after[thing] for thing in nameless)
         for thing in before.keys() - touched - {*goes_along(scene, touched, driven)}:
@@ -101,7 +101,7 @@ def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
     arranged = keep_places(scenes, range(-1, 4), lambda scene: [(one, ("at", it)) for one, it in scene.pairs("at")])
     slots = [{name: slot for (name, _), slot in scene.places.slots.items()} for scene in arranged]
     assert slots == [{"a": 0, "b": 1}, {"b": 1}, {"b": 1, "c": 0}, {"b": 1, "c": 0, "a": 2}, {"b": 0}]
-    assert arranged[0].places.rooms == {("at", "x"): 3, ("at", "y"): 1}
+    assert arranged[0].places.capacity == {("at", "x"): 3, ("at", "y"): 1}
 
 
 def test_goals_are_no_part_of_a_series():

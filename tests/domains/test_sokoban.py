@@ -1,4 +1,4 @@
-"""Sokoban's generator: what it remembers of where the keeper can walk is what a search would find."""
+"""Sokoban's generator: the cached cells reachable by the keeper equal those found by a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is particular to the domains of the IPC 2023 learning track: sizes and plans worked out by hand."""
+"""Domains of the IPC 2023 learning track: sizes and plans worked out by hand."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_one_passenger_is_fetched_and_carried(seed):
 
 
 def test_a_vehicle_of_capacity_one_carries_packages_one_by_one():
-    """Both packages from one location to the other: two trips, and one back or there."""
+    """Both packages from one location to the other: two trips, and one back or to the start."""
     for seed in range(30):
         task = task_of("transport", seed, vehicles=1, packages=2, locations=2, capacity=1)
         here = place_of(task, "p1")
@@ -150,14 +150,14 @@ def test_rovers_reach_half_of_the_waypoints_and_one_that_the_lander_hears():
 
 
 def test_a_soil_sample_is_fetched_and_communicated():
-    """One rover beside the lander: sample, perhaps go and come back, communicate."""
+    """One rover beside the lander: sample, perhaps a trip and back, communicate."""
     for seed in range(60):
         task = task_of("rovers", seed, rovers=1, waypoints=2, cameras=1, objectives=1)
         if task.goal_atoms[0].predicate == "communicated_soil_data" and len(task.goal) == 1:
             (wanted,) = task.goal_atoms[0].objects
             start = place_of(task, "rover1")
             (lander,) = [atom.objects[1] for atom in task.text.init if atom.predicate == "at_lander"]
-            # The lander hears from the other waypoint alone.
+            # The lander is visible from the other waypoint alone.
             assert len(plan_of(task)) == 2 + (start != wanted) + (wanted == lander)
             return
     raise AssertionError("no seed asked for soil alone")
@@ -260,7 +260,7 @@ def test_the_laser_then_a_bomb_are_a_plan_whatever_the_rocks(seed):
         return Action(name, tuple(f"f{row}-{column}f" for row, column in spots))
 
     def walk(*spots):
-        """Moves from spot to spot, of which each two are in one row or column."""
+        """Moves from location to location; consecutive ones share a row or column."""
         here, plan = spots[0], []
         for goal in spots[1:]:
             while here != goal:
@@ -290,7 +290,7 @@ def test_a_laser_fired_at_the_gold_destroys_it():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_key_opens_every_lock_on_its_way(seed):
-    """All places but the robot's are locked: pick up, unlock and move a step or two, put down."""
+    """All places but the robot's are locked: pick up, unlock and move one or two steps, put down."""
     task = task_of("grid", seed, rows=2, columns=2, shapes=1, keys=1, locks=3)
     (robot,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "at-robot"]
     (wanted,) = [atom.objects[1] for atom in task.goal_atoms]

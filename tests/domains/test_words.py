@@ -1,4 +1,4 @@
-"""Atoms and actions in English: every domain has a sentence for each, and names stay names."""
+"""Atoms and actions in English: every domain has a sentence for each, and names stay unchanged."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_an_atom_and_an_action_of_one_name_differ():
 
 
 def test_what_has_no_template_stays_pddl():
-    words = words_of(read_domain(COURIER))  # a domain that the house does not know
+    words = words_of(read_domain(COURIER))  # no built-in domain
     assert words.sentence(Action("drive", ("van", "a", "b"))) == "(drive van a b)"
     assert words.sentence(Literal(Atom("at", ("van", "a")), False)) == "(not (at van a))"
     ferry = get_domain("ferry")
     assert words_of(ferry.texts["typed"]) is ferry.words
-    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # not Ferry's predicate of this name
+    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # other arity than Ferry's predicate of this name
         assert ferry.words.sentence(Atom("at", objects)) == str(Atom("at", objects))
 
 

@@ -1,4 +1,4 @@
-"""The contract of encoders, over those of the house that embed states."""
+"""Contract tests of the built-in encoders that embed states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sgp.methods.texts import Text
 
 
 class Slots:
-    """The fixed-size slots, which a domain of the house defines, so that no file is needed."""
+    """The fixed-size slots of a built-in domain, so that no file is needed."""
 
     key, title, libraries, invariant = "fsf", "Slots", (), False
 
@@ -26,6 +26,6 @@ class Slots:
 
 
 class TestHouse(EncoderContract):
-    """Those that methods take by name."""
+    """Built-in encoders that methods select by name."""
 
     kinds = (WL(), Slots(), Text(TextConfig("hashed")))

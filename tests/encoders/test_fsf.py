@@ -35,7 +35,7 @@ def test_gripper_has_the_robots_room_balls_and_grippers():
     )
     example = task(GRIPPER, "r1 r2 b1 b2 g1 g2", init, "(at b1 r2)")
     encoder = FSFEncoder(GRIPPER, 6)
-    # Rooms carry no variable; b1 is in room 1, b2 in gripper 5, which holds ball 4; gripper 6 is free.
+    # Rooms have no variable; b1 is in room 1, b2 in gripper 5, which holds ball 4; gripper 6 is free.
     assert encoder.embed(example, [example.init]).tolist() == [[2, 0, 0, 1, -5, 4, 0]]
     assert encoder.embed_goal(example)[[0, 3, 4]].tolist() == [DONT_CARE, 2, DONT_CARE]
 

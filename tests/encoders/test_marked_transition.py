@@ -19,7 +19,7 @@ DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
 
 
 class Reference:
-    """The embedding as its definition says it: features are nested tuples, graphs are made whole. The oracle."""
+    """Oracle: the embedding by its definition, with nested tuples as features and explicit graphs."""
 
     def __init__(self, task, config, walked):
         self.task, self.config, self.walked = task, config, walked
@@ -150,7 +150,7 @@ def transitions(problems, steps=2):
 )
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
-    """Every feature of the kernel is one of the reference and the other way round, in the same transitions."""
+    """Features of kernel and reference correspond one to one and occur in the same transitions."""
     found = list(transitions(SUITE.problems(domain, "train")[2::5][:4]))
     encoder, _ = MarkedTransitionEncoder.fit(config, found)
     ours, theirs = defaultdict(set), defaultdict(set)
@@ -254,7 +254,7 @@ def test_walks_do_not_enter_where_static_relations_grow_with_the_problems():
                 f"{count}", logistics.pddl, logistics.generate(rng, cities=2, locations=count, airplanes=1, packages=1)
             )
         )
-        for count in (3, 2, 6, 5, 4, 7, 8, 9)  # locations a city
+        for count in (3, 2, 6, 5, 4, 7, 8, 9)  # locations per city
     ]
     found = [(tasks[0], tasks[0].init, tasks[0].successors(tasks[0].init))]
 

@@ -5,11 +5,9 @@ import pytest
 import torch
 
 import sgp
-from sgp.encoders.pairs import PairEncoder, tree_encoder
 from sgp.encoders.relations import RelationalEncoder
-from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.encoders.trees import PairEncoder, TreeConfig, TreeEncoder, concatenate_trees, tree_encoder
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import tree_scores
@@ -25,8 +23,8 @@ def task(request):
 
 
 def copies(trees):
-    """The tuples of a tree by relation: those of the state's own objects, then those of each candidate's copies."""
-    things, count = int(trees.things[0]), int(trees.candidates[0])
+    """Return the tuples of a tree by relation: of the state's own objects, then of each candidate's copies."""
+    things, count = int(trees.objects[0]), int(trees.candidates[0])
     found = [{} for _ in range(1 + count)]
     for name, relation in trees.graphs.relations.items():
         for row in relation.arguments.tolist():
@@ -36,14 +34,14 @@ def copies(trees):
 
 
 def alone(task, state):
-    """The tuples of a state by relation."""
+    """Return the tuples of a state by relation."""
     encoded = RelationalEncoder(task.domain_text).encode(task, [state])
     rows = {name: set(map(tuple, each.arguments.tolist())) for name, each in encoded.relations.items()}
     return {name: each for name, each in rows.items() if each}
 
 
 def changed(task, before, after):
-    """The atoms that differ by relation."""
+    """Return the atoms that differ between two states, by relation."""
     places = {thing.name: place for place, thing in enumerate(task.objects)}
     old, new, found = set(task.atoms(before)), set(task.atoms(after)), {}
     for atoms, kind in ((new - old, "added"), (old - new, "deleted")):

@@ -11,7 +11,7 @@ from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 
 
 def tuples(encoded, state):
-    """The relations of one state that have tuples, by name."""
+    """Return the non-empty relations of one state, by name."""
     found = {}
     for name, relation in encoded.relations.items():
         rows = relation.arguments[relation.first[state] : relation.first[state + 1]]
@@ -30,7 +30,7 @@ def test_a_state_by_hand(three_blocks):
         "ontable": [(0,), (1,)],
         "on": [(2, 0)],
         "clear": [(1,), (2,)],
-        "handempty": [(0,), (1,), (2,)],  # of every object
+        "handempty": [(0,), (1,), (2,)],  # one tuple per object
         "on:goal-false": [(0, 1), (1, 2)],
     }
     assert tuples(encoded, 1) == {
@@ -110,13 +110,13 @@ def test_states_are_selected_cut_and_joined(three_blocks, two_blocks):
     assert [tuples(again, place) for place in range(len(again))] == [
         tuples(encoded, place) for place in range(len(encoded))
     ]
-    assert [len(part) for part in encoded.parts(1)] == [1] * len(encoded)  # a state is never cut
+    assert [len(part) for part in encoded.parts(1)] == [1] * len(encoded)  # a state is never split
 
 
 def test_lifted_and_grounded_tasks_are_encoded_alike(three_blocks):
     lifted = Task(three_blocks.problem, mode="lifted")
     encoder = RelationalEncoder(lifted.domain_text)
-    for _ in range(3):  # atoms are met on the way
+    for _ in range(3):  # new atoms are added on the way
         for one, two in zip(lifted.successors(lifted.init), three_blocks.successors(three_blocks.init), strict=True):
             assert tuples(encoder.encode(lifted, [one.state]), 0) == tuples(
                 encoder.encode(three_blocks, [two.state]), 0

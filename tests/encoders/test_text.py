@@ -1,4 +1,4 @@
-"""States as sentences: a sum over atoms is exact, texts keep the order of atoms, what is too long is told."""
+"""States as sentences: the sum over atoms is exact, texts keep the order of atoms, cut texts are reported."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sgp.domains import words_of
+from sgp.encoders.sentences import Symbols
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
-from sgp.models.sentences import Symbols
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay
 from sgp.planning.words import Words
@@ -16,7 +16,7 @@ from tests.conftest import COURIER, COURIER_PROBLEM
 
 
 class Short(Symbols):
-    """Symbols that read ten words."""
+    """Symbols with a limit of ten words."""
 
     limit = 10
 
@@ -40,7 +40,7 @@ def test_a_states_embedding_is_the_sum_of_its_atoms_sentences(three_blocks):
     assert np.allclose(
         found[-1], encoder.embed_atoms([three_blocks.fluent(n) for n in three_blocks.fluents(states[-1])])
     )
-    # Asked in another order, or one by one, the same.
+    # The embeddings depend neither on the order of states nor on the batch size.
     assert np.array_equal(encoder_of(three_blocks).embed(three_blocks, states[::-1])[::-1], found)
     assert np.array_equal(encoder.embed(three_blocks, states[2:3])[0], found[2])
 

@@ -24,7 +24,7 @@ def tokens():
 
 
 def read(tokens, rows, task, naming):
-    """Atoms as text, from tokens alone."""
+    """Decode atoms as text from tokens alone."""
     objects, own = tokens.objects(task, naming), dict(enumerate(tokens.vocabulary.own, 5))
     named = tokens.named(rows, naming).tolist()
     return {(own[row[0]], *(objects[each] for each in row[1:] if each != PAD)) for row in named}

@@ -26,7 +26,7 @@ def generated(domain, seed):
 
 
 def tuples(trees, place=0):
-    """The relations of one tree that have tuples, by name."""
+    """Return the non-empty relations of one tree, by name."""
     found = {}
     for name, relation in trees.graphs.relations.items():
         rows = relation.arguments[relation.first[place] : relation.first[place + 1]]
@@ -37,7 +37,7 @@ def tuples(trees, place=0):
 
 
 def naive(task, state, choice):
-    """AD as the paper writes it, atom by atom: what stands beside the state's own relations."""
+    """Oracle: AD by the paper's definition, atom by atom, without the state's own relations."""
     places = {thing.name: place for place, thing in enumerate(task.objects)}
     before, goal = set(task.atoms(state)), set(task.goal_atoms)
     found, depth = {}, []
@@ -88,16 +88,16 @@ def test_a_tree_is_what_the_paper_writes(domain, mode):
         found = tuples(trees)
         ours = {name: rows for name, rows in found.items() if ":added" in name or ":deleted" in name or name[0] == ":"}
         assert ours == expected
-        assert trees.things == [len(task.objects)]
+        assert trees.objects == [len(task.objects)]
         assert trees.candidates == [len(choice)]
-        assert trees.graphs.objects == trees.things + trees.candidates + trees.depths
+        assert trees.graphs.objects == trees.objects + trees.candidates + trees.depths
         assert tuples(bare.encode(task, state, choice)) == {
             name: rows for name, rows in found.items() if name[0] != ":"
         }
 
 
 def test_a_jump_by_hand():
-    """a and b on the table, a wanted on b: pick up either, then put one on the other."""
+    """a and b on the table, goal a on b: pick up either, then put one on the other."""
     task = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
     choice = Lookahead("types")(task, task.init)
     assert [" ".join(map(str, each.actions)) for each in choice] == [
@@ -124,7 +124,7 @@ def test_a_jump_by_hand():
     }
     joined = concatenate_trees([trees, trees]).joined()
     assert joined.nodes == 16
-    assert joined.things.tolist() == [0, 1, 8, 9]
+    assert joined.objects.tolist() == [0, 1, 8, 9]
     assert joined.places.tolist() == [2, 3, 4, 5, 10, 11, 12, 13]
     assert joined.owners.tolist() == list(range(8))
     assert joined.candidate_trees.tolist() == [0] * 4 + [1] * 4
@@ -135,7 +135,7 @@ def test_a_jump_by_hand():
 @pytest.mark.parametrize("told", ["changes", "actions"])
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_names_of_objects_do_not_matter(domain, told):
-    """With objects in another order, candidates stand in another one; tuples are the same up to both."""
+    """With objects in another order, candidates are reordered too; tuples are equal up to both orders."""
     task = generated(domain, 2)
     encoder = TreeEncoder(task.domain_text, TreeConfig(told))
     other = Task(renamed(task, reverse=True))

@@ -1,4 +1,4 @@
-"""wlplan, called state by state on objects that its own parser makes, is the oracle of the WL encoder."""
+"""wlplan, called state by state on objects of its own parser, is the oracle of the WL encoder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EACH_DOMAIN = [*DOMAINS[:3], pytest.param("visitall", marks=pytest.mark.slow)]  
 class Oracle:
     """wlplan itself: features from a saved vocabulary, and a new graph for every state.
 
-    Problems come from wlplan's own parser; that takes up to half a second each, so `parse` False makes them directly.
+    Problems come from wlplan's own parser, which takes up to half a second each; `parse` False builds them directly.
     """
 
     def __init__(self, encoder, folder, parse=True):
@@ -100,7 +100,7 @@ def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
 
 @pytest.mark.parametrize("domain", EACH_DOMAIN)
 def test_training_states_are_counted_completely(domain):
-    """Of training states no colour is unseen: a histogram has k + 1 colours for every node of the graph."""
+    """Training states have no unseen colour: the k + 1 colours of every node are all counted."""
     encoder = fit(domain)
     for trajectory in trajectories(domain)[:20]:
         task = trajectory.task
@@ -136,7 +136,7 @@ def test_vectors_equal_wlplans_with_types_constants_and_negative_goals(courier, 
 
 @pytest.mark.slow
 def test_the_dimension_of_gripper_and_visitall_is_the_published_one():
-    """Gripper and VisitAll have no randomness that matters to colours; the others depend on the instances."""
+    """In Gripper and VisitAll colours do not depend on random instances; in the other domains they do."""
     assert fit("gripper").dimension == 302
     assert fit("visitall").dimension == 138
 

@@ -1,4 +1,4 @@
-"""Candidates embedded from their state have the vectors that they have alone, those of wlplan."""
+"""Candidates embedded from their state equal separately embedded states, and wlplan's vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIGS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set
 
 @lru_cache
 def fitted(domain, config):
-    """Few training problems, so that many colours are unseen."""
+    """Fit on few training problems, so that many colours are unseen."""
     return fit(domain, config, most=6)
 
 
@@ -32,14 +32,14 @@ def states_of(choices):
 
 
 def some_states(task, seed):
-    """Of two walks, shuffled: the colouring must move between any two states."""
+    """States of two walks, shuffled, so that consecutive states are not neighbours."""
     states = [*walk(task, 7, seed), *walk(task, 3, seed + 1)]
     random.Random(seed).shuffle(states)
     return states
 
 
 @pytest.mark.parametrize(("config", "domain"), each_value(CONFIGS, DOMAINS), ids=str)
-def test_vectors_of_candidates_equal_those_of_the_plain_kernel_and_of_wlplan(domain, config, tmp_path):
+def test_vectors_of_candidates_equal_those_of_states_and_of_wlplan(domain, config, tmp_path):
     encoder = fitted(domain, config)
     oracle = Oracle(encoder, tmp_path, parse=False)
     for problem in (SUITE.problems(domain, "train")[-1], SUITE.problems(domain, "extrapolation")[3]):
@@ -105,10 +105,10 @@ def test_a_goal_that_a_static_atom_is_part_of_or_that_is_said_twice(tmp_path):
     for each in (encoder, encoder.without_static()):
         rows = each.embed_candidates(task, states, choices)
         assert np.array_equal(rows, each.embed(task, states_of(choices)))
-    assert np.array_equal(
-        encoder.embed_candidates(task, states, choices),
-        Oracle(encoder, tmp_path).embed(task, states_of(choices))[:-1],
-    )
+    expected = Oracle(encoder, tmp_path).embed(task, states_of(choices))
+    assert np.array_equal(encoder.embed_candidates(task, states, choices), expected[:-1])
+    once = Task(Problem("once", COURIER, text.replace("(at q1 shop) (at q1 shop)", "(at q1 shop)", 1)))
+    assert np.array_equal(encoder.embed_goal(task), encoder.embed_goal(once))
 
 
 def test_no_states_and_no_candidates_give_no_rows():

@@ -1,4 +1,4 @@
-"""Features in words: every feature has words, and the words tell what the feature is."""
+"""Features in words: every feature has a correct description."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_a_stacked_block_is_told_to_change(two_blocks):
 
 
 def counted(encoder, task, state):
-    """A state's histogram, said aloud; colours of several levels may be said alike."""
+    """Return a state's histogram in words; colours of several levels may have equal descriptions."""
     (row,) = encoder.embed(task, [state])
     columns = np.flatnonzero(row).tolist()
     said = encoder.in_words(task, columns)
@@ -59,7 +59,7 @@ def counted(encoder, task, state):
 
 
 def test_first_colours_count_objects_and_atoms(two_blocks):
-    held = two_blocks.successors(two_blocks.init)[0].state  # a is held, b stands on the table
+    held = two_blocks.successors(two_blocks.init)[0].state  # a is held, b is on the table
     encoder = WLEncoder.fit(WLConfig(iterations=0), [(two_blocks, [two_blocks.init, held])])
     assert counted(encoder, two_blocks, two_blocks.init) == [
         ("atoms (clear x)", 2),

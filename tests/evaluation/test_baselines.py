@@ -1,4 +1,4 @@
-"""Classical planners make attempts as learned ones do."""
+"""Classical planners produce attempts like learned ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.evaluation.baselines import BASELINES, baseline_attempts
+from sgp.evaluation.known_plans import BASELINES, baseline_attempts
 from sgp.planning.pddl import parse_plan
 from sgp.planning.task import Task, replay
 

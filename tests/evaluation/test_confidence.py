@@ -1,4 +1,4 @@
-"""Confidence by hand: what tells pools with the truth from those without, and probabilities that are kept."""
+"""Confidence by hand: pools with and without the true state are distinguished, and calibration of probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sgp.evaluation.confidence import abstention, auroc, calibration_error
+from sgp.evaluation.retrieval import abstention, auroc, calibration_error
 
 
 def test_auroc_is_the_share_of_pairs_in_order():
@@ -24,7 +24,7 @@ def test_abstention_compares_pools_with_those_that_lack_the_truth():
     assert abstention(sure) == 1.0
     blind = [np.ones(4), np.ones(3)]
     assert abstention(blind) == 0.5
-    wrong = [np.array([0.1, 0.9]), np.array([0.2, 0.7])]  # what is taken stays, whether or not the truth is there
+    wrong = [np.array([0.1, 0.9]), np.array([0.2, 0.7])]  # the top candidate is the same with and without the truth
     assert abstention(wrong) == 0.5
 
 
@@ -36,4 +36,4 @@ def test_calibration_is_the_gap_between_probability_and_share():
     assert calibration_error([right], temperature) == pytest.approx(1 - sure)
     assert calibration_error([wrong], temperature) == pytest.approx(sure)
     assert calibration_error([right, right, wrong], temperature) == pytest.approx(abs(sure - 2 / 3))
-    assert calibration_error([np.ones(4)], temperature) == pytest.approx(0.0)  # a quarter sure, and a quarter right
+    assert calibration_error([np.ones(4)], temperature) == pytest.approx(0.0)  # probability 1/4, share 1/4

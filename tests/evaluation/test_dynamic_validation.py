@@ -1,4 +1,4 @@
-"""Coverage on problems of growing size, until it tells nothing more."""
+"""Coverage on problems of growing size, up to the stopping threshold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgp.evaluation.dynamic_validation import (
     coverage_of_given,
     dynamic_coverage,
 )
-from sgp.evaluation.scaling import Evaluated, Source
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Problem
 from tests.analysis.walking import PDDL, WALKERS, corridor, walking
@@ -29,17 +29,17 @@ def walk(rooms, start):
     return Problem("walk", PDDL, corridor(rooms, start))
 
 
-GRIPPER = Source(get_domain("gripper"), "untyped", VALIDATION_SEED)
+GRIPPER = ProblemSource(get_domain("gripper"), "untyped", VALIDATION_SEED)
 
 
 @pytest.fixture
 def planner(quick_run):
     run = quick_run("contrastive-jumps", "gripper", "one-step")
-    return Evaluated(str(run.folder), run.planner_sha256, load_planner)
+    return EvaluatedPlanner(str(run.folder), run.planner_sha256, load_planner)
 
 
 def shortest(problem):
-    """The length of the shortest plan: each ball is taken and dropped, two a trip, with no way back after the last."""
+    """Length of the shortest plan: each ball is picked and dropped, two a trip, with no way back after the last."""
     init = problem.problem_pddl.split("(:goal")[0]
     wanted = len(re.findall(r"\(at \S+ rooma\)", init))
     return 2 * wanted + 2 * -(-wanted // 2) - 1
@@ -58,7 +58,7 @@ def expected(problems, threshold):
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("threshold", [0.3, 0.6])
 def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, threshold):
-    """A planner of shortest plans solves just those problems whose shortest plan fits the bound."""
+    """A planner of shortest plans solves exactly the problems whose shortest plan is within the bound."""
     found = dynamic_coverage(planner, GRIPPER, 8, BOUND, DynamicConfig(5, threshold), jobs)
     assert found.sizes == expected(5, threshold)
     assert len(found.sizes) > 1
@@ -71,9 +71,9 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
 @pytest.mark.slow
 def test_sizes_without_problems_are_skipped(quick_run):
     run = quick_run("contrastive-jumps", "visitall", "one-step")
-    source = Source(get_domain("visitall"), "untyped", VALIDATION_SEED)
+    source = ProblemSource(get_domain("visitall"), "untyped", VALIDATION_SEED)
     found = dynamic_coverage(
-        Evaluated(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)
+        EvaluatedPlanner(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)
     )
     assert list(found.sizes.items()) == [(4, 1), (9, 0)], "2x2 needs three moves, 3x3 eight"
     assert found.actions == 3
@@ -105,10 +105,10 @@ def test_a_configuration_checks_itself():
 
 
 def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
-    """Coverage is of the problems drawn (algorithm 2, m of a size); each distinct one is tried once."""
-    doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # where the walker starts in a corridor of four rooms, by number
-    source = Source(walking(lambda rng, rooms: corridor(rooms, 1)), "untyped", 0)
-    monkeypatch.setattr(Source, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
+    """Coverage counts the problems drawn (algorithm 2, m of a size); each distinct one is solved once."""
+    doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # initial room of the walker in a corridor of four rooms, by number
+    source = ProblemSource(walking(lambda rng, rooms: corridor(rooms, 1)), "untyped", 0)
+    monkeypatch.setattr(ProblemSource, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
     tried, real = [], dynamic_validation.run_all
     monkeypatch.setattr(
         dynamic_validation, "run_all", lambda works, *others: tried.extend(works) or real(works, *others)

@@ -8,24 +8,25 @@ import pytest
 import sgp
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
-from sgp.evaluation import coverage, parallel
-from sgp.evaluation.coverage import MEGABYTE, Attempt, scores
+from sgp.evaluation import attempts as evaluation_attempts
+from sgp.evaluation import parallel
+from sgp.evaluation.attempts import MEGABYTE, Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.methods.loading import load_planner
 from sgp.planning import validation
+from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
-from sgp.reports.overview import coverage_rows
 from sgp.reports.papers import get_paper
-from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
+from sgp.reports.tables import OTHER_INSTANCES, coverage_table, pool_seeds
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
 SUITE = sgp.load_suite("state-centric")
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
+SUBJECT = Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
 
 
 def attempts():
@@ -89,12 +90,13 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
     problems = SUITE.problems("visitall", "interpolation")
     assert [each.problem for each in tried] == [problem.name for problem in problems]
     for each, problem in zip(tried, problems, strict=True):
-        verdict = sgp.validate(problem, sgp.parse_plan("\n".join(each.plan)))
+        verdict = sgp.validate(problem, parse_plan("\n".join(each.plan)))
         assert verdict.valid is each.solved
-    coverage = [score for score in found.scores if score.metric == "coverage" and score.size is None]
+    coverage = found.scores[found.scores.metric == "coverage"]
     solved = sum(each.solved for each in tried) / 37
-    assert [(score.value, score.count, score.distinct) for score in coverage] == [(solved, 37, 16)]
-    assert sum(score.count for score in found.scores if score.metric == "coverage" and score.size is not None) == 37
+    whole = coverage[coverage["size"].isna()]
+    assert whole[["value", "count", "distinct"]].values.tolist() == [[solved, 37, 16]]
+    assert coverage["count"].sum() == 2 * 37
 
 
 @pytest.mark.slow
@@ -149,7 +151,7 @@ def test_another_process_at_the_same_work_takes_nothing_away(quick_run, shared_h
 
     def beside(*arguments):
         for file in work.kept.parent.glob("*.json"):
-            file.unlink()  # as the other one does when it ends
+            file.unlink()  # as another process does when it ends
         return real(*arguments)
 
     monkeypatch.setattr(parallel, "attempt", beside)
@@ -173,7 +175,7 @@ def test_a_run_plans_on_another_suite_of_its_domain(quick_run, shared_home, tmp_
     (tmp_path / "tower" / "test" / "p.pddl").write_text(problem.problem_pddl)
     import_folder(tmp_path, "towers")
     found = sgp.evaluate([quick_run("state-centric", "blocksworld").folder], "towers", ["test"])
-    coverage = next(score for score in found.scores if score.metric == "coverage")
+    coverage = next(found.scores[found.scores.metric == "coverage"].itertuples())
     assert (coverage.domain, coverage.suite) == ("tower", "towers")
     assert coverage.note.endswith("; trained on state-centric")
 
@@ -200,103 +202,92 @@ def ours(method, variant, value, seed=13, domain="blocksworld"):
                  value=value, count=3, seed=seed)  # fmt: skip
 
 
+def table(scores, title="title", *args, **options):
+    return coverage_table(to_frame(scores), title, *args, **options)
+
+
+def cell(scores):
+    (found,) = pool_seeds(to_frame(scores), ()).itertuples()
+    return found
+
+
+def words(shown):
+    return [row.words for row in shown.rows]
+
+
 def test_tables_put_the_published_line_below_ours():
     theirs = [published("m", "v", 0.67), published("x", "x", 0.1)]
     mine = [ours("m", "v", 1.0), ours("n", "w", 0.0)]
-    sheet = coverage_sheet(mine, theirs, "title")
-    assert [row.words for row in sheet.rows] == [
+    shown = table([*mine, *theirs])
+    assert words(shown) == [
         ("validation", "n = 3"),
         ("m v x1", "1.00 [.44, 1.00]"),
         ("  published", ".67 ±.10 [.21, .94]"),
         ("n w x1", ".00 [.00, .56]"),
     ]
-    assert sheet.headings == ("planner", "blocksworld")  # one split: a column for each domain
-    assert OTHER_INSTANCES in sheet.caption
-    whole = coverage_sheet(mine, theirs, "title", all_published=True)
-    assert whole.rows[-1].words == ("x, published", ".10 ±.10 [.01, .64]")
-    assert OTHER_INSTANCES not in coverage_sheet(mine, [], "title").caption
+    assert shown.headings == ("planner", "blocksworld")  # one split: a column for each domain
+    assert OTHER_INSTANCES in shown.caption
+    assert words(table([*mine, *theirs], all_published=True))[-1] == ("x, published", ".10 ±.10 [.01, .64]")
+    assert OTHER_INSTANCES not in table(mine).caption
+    assert "<td>m v x1</td><td>1.00 [.44, 1.00]</td>" in shown._repr_html_()
 
 
 def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
     mine = [ours("m", "v", 1.0), replace(ours("m", "v", 0.5), split="extrapolation", count=40)]
     mine += [ours("m", "v", 0.0, domain="gripper")]
-    sheet = coverage_sheet(mine, [], "title")
-    assert sheet.headings == ("planner", "validation", "extrapolation")
-    assert [row.words for row in sheet.rows] == [
+    shown = table(mine)
+    assert shown.headings == ("planner", "validation", "extrapolation")
+    assert words(shown) == [
         ("blocksworld", "n = 3", "n = 40"),
         ("m v x1", "1.00 [.44, 1.00]", ".50 [.35, .65]"),
         ("gripper", "n = 3", ""),
         ("m v x1", ".00 [.00, .56]", ""),
     ]
-    assert coverage_sheet(mine, [], "title", ["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
+    assert table(mine, splits=["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
 
 
 def test_domains_with_splits_of_their_own_name_them():
     mine = [replace(ours("m", "v", 1.0), split=split, count=5) for split in ("20-blocks", "34-blocks")]
     mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", count=5)]
-    sheet = coverage_sheet(mine, [], "title")
-    assert [row.words for row in sheet.rows] == [
+    shown = table(mine)
+    assert words(shown) == [
         ("blocksworld", "20-blocks, n = 5", "34-blocks, n = 5"),
         ("m v x1", "1.00 [.57, 1.00]", "1.00 [.57, 1.00]"),
         ("gripper", "84-balls, n = 5", ""),
         ("m v x1", ".00 [.00, .43]", ""),
     ]
-    assert sheet.headings == ("planner", "", "")
+    assert shown.headings == ("planner", "", "")
 
 
 def test_intervals_of_tables_are_on_distinct_problems():
     mine = [replace(ours("m", "v", value), count=40, distinct=10, seed=seed) for seed, value in ((1, 0.25), (2, 0.75))]
     shown = cell(mine)
     assert (shown.value, shown.count, shown.trials, shown.n) == (0.5, 40, 10, "40 (10 distinct)")
-    assert shown.interval == sgp.wilson(0.5, 10)
-    heading, line = coverage_sheet(mine, [], "title").rows
-    assert heading.words == ("validation", "n = 40 (10 distinct)")
-    assert line.words == ("m v x2", ".50 ±.25 [.24, .76]")
-    wide = replace(published("m", "v", 0.7), count=200)
-    assert cell([replace(mine[0], value=0.5, distinct=40)]).overlaps(cell([wide])) is True
-    assert cell([replace(mine[0], value=0.5, count=400, distinct=400)]).overlaps(cell([wide])) is False
-    assert cell([replace(mine[0], value=0.5, count=400, distinct=20)]).overlaps(cell([wide])) is True
-    assert "n = 40 (10 distinct)" in coverage_figure(mine, [])
+    assert (shown.low, shown.high) == sgp.wilson(0.5, 10)
+    assert words(table(mine)) == [("validation", "n = 40 (10 distinct)"), ("m v x2", ".50 ±.25 [.24, .76]")]
+    assert "n = 40 (10 distinct)" in coverage_figure(to_frame(mine))
 
 
-def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
-    mine, theirs = replace(ours("m", "v", 1.0), count=20), replace(published("m", "v", 0.1), count=20)
-    assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
-    near = replace(theirs, value=0.9)
-    assert not coverage_sheet([mine], [near], "t").rows[-1].words[-1].endswith("*")
-
-
-def test_planners_by_places_have_the_papers_numbers_and_those_of_the_papers_alone_come_last():
-    mine = [ours("m", "v", 0.25), ours("n", "w", 1.0)]
-    rows = coverage_rows(mine, [published("m", "v", 0.67), published("x", "x", 0.1)], [("blocksworld", "validation")])
-    shares = [[each and each.value for each in (row.ours[0], row.printed[0])] for row in rows]
-    assert [row.planner.method for row in rows] == ["n", "m", "x"]
-    assert shares == [[1.0, None], [0.25, 0.67], [None, 0.1]]
-
-
-def test_coverage_is_ours_unless_a_paper_is_named():
-    scores = [published("m", "v", 0.67), ours("m", "v", 1.0)]
-    assert coverage_of(scores, "m", "v", "blocksworld", "s", "validation").value == 1.0
-    assert coverage_of(scores, "m", "v", "blocksworld", "published", "validation") is None
-    assert coverage_of(scores, "m", "v", "blocksworld", "published", "validation", "paper").value == 0.67
-
-
-def test_a_notebook_shows_a_sheet_as_a_table_of_escaped_words():
-    shown = coverage_sheet([ours("m<script>", "v", 1.0)], [], "title")._repr_html_()
-    assert "<td>m&lt;script&gt; v x1</td><td>1.00 [.44, 1.00]</td>" in shown
+@pytest.mark.parametrize(("value", "count", "distinct", "starred"), [
+    (0.1, 20, 20, True), (0.9, 20, 20, False), (0.5, 400, 400, True), (0.5, 400, 2, False),
+])  # fmt: skip
+def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked(value, count, distinct, starred):
+    theirs = replace(published("m", "v", value), count=20)
+    mine = replace(ours("m", "v", 1.0), count=count, distinct=distinct)
+    assert words(table([mine, theirs]))[-1][-1].endswith(" *") is starred
 
 
 def test_seeds_are_averaged_with_their_spread():
     found = cell([ours("m", "v", value, seed) for seed, value in ((1, 0.0), (2, 0.5), (3, 1.0))])
     assert (found.value, found.count, found.seeds) == (0.5, 3, 3)
     assert found.spread == pytest.approx((1 / 6) ** 0.5)
-    assert str(found).startswith(".50 ±.41 [")
-    assert cell([]) is None
+    assert found.text.startswith(".50 ±.41 [")
 
 
 def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
     mine = [ours("m<script>", "v", 1.0), ours("n", "w", 0.0), ours("n", "w", 0.5, domain="gripper")]
-    drawn = coverage_figure(mine, [published("n", "w", 0.2)])
+    scores = to_frame([*mine, published("n", "w", 0.2)])
+    drawn = coverage_figure(scores)
     assert drawn.startswith("<svg")
     assert "<script>" not in drawn
     assert "m&lt;script&gt;" in drawn
@@ -305,7 +296,7 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
     import xml.etree.ElementTree as ET
 
     ET.fromstring(drawn)
-    assert "<polygon" not in coverage_figure(mine, [published("n", "w", 0.2)], ["none"]).split("</text>", 3)[-1]
+    assert coverage_figure(scores, ["none"]).count("<polygon") == 1
 
 
 @pytest.mark.slow
@@ -320,17 +311,18 @@ def test_the_papers_other_tables_have_their_counterparts():
         ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
         ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
     ]
-    third = sgp.paper_sheet("state-centric", 3, mine)
+    mine = to_frame(mine)
+    third = sgp.paper_table("state-centric", 3, mine)
     assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
     assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
-    fourth = [row.words for row in sgp.paper_sheet("state-centric", "4", mine).rows]
+    fourth = [row.words for row in sgp.paper_table("state-centric", "4", mine).rows]
     assert fourth[0] == ("state-centric wl-lstm", "parameters", "1,253,292 to 1,552,942", "")
     assert ("symt-ed, published", "parameters", "about 25,000,000 to 35,000,000", "Transformer") in fourth
-    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_sheet("state-centric", 5, []).rows}
+    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_table("state-centric", 5, to_frame([])).rows}
     assert fifth["gripper", "train"] == ("4", "4 (2, 4, 6, 8 balls)", "6 / 9 / 12", "2 / 5 / 8", "5 / 14 / 23")
     assert len(fifth) == 16
     with pytest.raises(InputError, match="there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"):
-        sgp.paper_sheet("state-centric", 2, [])
+        sgp.paper_table("state-centric", 2, to_frame([]))
 
 
 def test_disagreements_are_listed():
@@ -345,9 +337,9 @@ def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
         sgp.Planner(by_name(pick_up=0.0, stack=0.0)),
         [blocks_problem("a b", table, goal) for goal in ("(on a b)", "(on a b) (on b a)", "(ontable a)")],
     )
-    before = coverage.attempt(planner, problems, NO_LIMIT)
+    before = evaluation_attempts.attempt(planner, problems, NO_LIMIT)
     monkeypatch.setattr(validation, "val_program", lambda: Path("/bin/false-friend"))
-    found = coverage.attempt(planner, problems, NO_LIMIT)
+    found = evaluation_attempts.attempt(planner, problems, NO_LIMIT)
     assert [(each.outcome, each.plan) for each in found] == [(each.outcome, each.plan) for each in before]
     assert [each.solved for each in found] == [True, False, True]
     assert all(("judged by sgp's simulator" in each.reason) == each.solved for each in found)
@@ -359,5 +351,5 @@ def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):
     monkeypatch.setattr("sgp.planning.planner.Task", lambda problem: alive.append(problem.name) or Task(problem))
     planner = load_planner(str(quick_run("random-successor", "gripper").folder))
     planner = sgp.Planner(planner.policy, batch=1)
-    coverage.attempt(planner, SUITE.problems("gripper", "train"), Limit(actions=5))
+    evaluation_attempts.attempt(planner, SUITE.problems("gripper", "train"), Limit(actions=5))
     assert alive == ["p1", "p2", "p3", "p4"]

@@ -1,4 +1,4 @@
-"""Rollouts of an evaluation as files: where they lie, what they hold, and that the dashboard finds them."""
+"""Rollout files of an evaluation: location, content, and their use by the dashboard."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.evaluation.coverage import attempt
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import RolloutRecorder, attempt
 from sgp.evaluation.parallel import Work, split_work
 from sgp.planning.planner import NO_LIMIT, Planner
 from sgp.planning.recorded import read_recorded
@@ -25,8 +24,8 @@ def problems():
 
 
 def test_every_attempt_leaves_a_file_that_the_dashboard_shows(home):
-    keeping = Keeping(sgp.own_rollouts_folder(), ABOUT)
-    attempts = attempt(Planner(COSTS), problems(), NO_LIMIT, keeping)
+    recording = RolloutRecorder(sgp.own_rollouts_folder(), ABOUT)
+    attempts = attempt(Planner(COSTS), problems(), NO_LIMIT, recording)
     library = sgp.recorded_rollouts(sgp.own_rollouts_folder())
     assert not library.damaged
     assert {each.head["name"]: each.head["outcome"] for each in library.rollouts} == {
@@ -37,22 +36,24 @@ def test_every_attempt_leaves_a_file_that_the_dashboard_shows(home):
 
 
 def test_a_second_evaluation_takes_the_place_of_the_first(tmp_path):
-    keeping = Keeping(tmp_path, ABOUT)
+    recording = RolloutRecorder(tmp_path, ABOUT)
     for _ in range(2):
-        attempt(Planner(COSTS), problems()[:1], NO_LIMIT, keeping)
+        attempt(Planner(COSTS), problems()[:1], NO_LIMIT, recording)
     (file,) = tmp_path.iterdir()
     assert len(read_recorded(file)) == 1
 
 
 def test_names_of_files_hold_no_separators(tmp_path):
-    path = Keeping(tmp_path, Subject(method="m", variant="../v")).path("a/b c")
+    path = RolloutRecorder(tmp_path, Subject(method="m", variant="../v")).path("a/b c")
     assert path.parent == tmp_path
     assert path.name == "m-.._v-a_b_c.jsonl"
 
 
 def test_planners_that_differ_in_decoding_or_selection_have_files_of_their_own(tmp_path):
-    made = [Keeping(tmp_path, replace(ABOUT, decoding=name)).path("p").name for name in ("", "default", "greedy")]
-    chosen = Keeping(tmp_path, replace(ABOUT, selected_by="loss")).path("p").name
+    made = [
+        RolloutRecorder(tmp_path, replace(ABOUT, decoding=name)).path("p").name for name in ("", "default", "greedy")
+    ]
+    chosen = RolloutRecorder(tmp_path, replace(ABOUT, selected_by="loss")).path("p").name
     assert made[0] == made[1] == "blocksworld-m-v-seed7-state-centric-validation-p.jsonl"
     assert made[2] == "blocksworld-m-v-greedy-seed7-state-centric-validation-p.jsonl"
     assert chosen == "blocksworld-m-v-loss-seed7-state-centric-validation-p.jsonl"
@@ -60,14 +61,14 @@ def test_planners_that_differ_in_decoding_or_selection_have_files_of_their_own(t
 
 def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path):
     bare = Work("planner", "identity", problems(), NO_LIMIT)
-    keeping = Work("planner", "identity", problems(), NO_LIMIT, Keeping(tmp_path, ABOUT))
-    assert bare.kept != keeping.kept
-    assert all(chunk.keeping == keeping.keeping for chunk in split_work(keeping))
+    recording = Work("planner", "identity", problems(), NO_LIMIT, RolloutRecorder(tmp_path, ABOUT))
+    assert bare.kept != recording.kept
+    assert all(chunk.recorder == recording.recorder for chunk in split_work(recording))
 
 
 def test_what_is_kept_of_rollouts_that_nobody_records_is_refused(quick_run):
     run = quick_run("random-successor", "gripper")
-    with pytest.raises(ConfigurationError, match="keep is 'steps' and no rollout is recorded"):
+    with pytest.raises(ConfigurationError, match="keep is 'steps'"):
         sgp.evaluate([run.folder], "state-centric", ["validation"], keep="steps")
     with pytest.raises(ConfigurationError, match="keep is 'stpes'; expected one of auto, steps, plan"):
         sgp.evaluate([run.folder], "state-centric", ["validation"], keep="stpes")

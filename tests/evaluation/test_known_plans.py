@@ -1,4 +1,4 @@
-"""Which problems have a plan within the bound as far as anyone knows, and which have none at all."""
+"""Which problems are known to have a plan within the bound, and which have no plan."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from statistics import fmean
 
 import pytest
 
-import sgp
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
-from sgp.evaluation.curves import curve_scores
-from sgp.evaluation.scaling import ScalingConfig, Source, scaling
-from sgp.reports.curves import curve_sheet
+from sgp.evaluation.curve_scores import curve_scores
+from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
+from sgp.evaluation.scores import Measurement
+from sgp.reports.scaling_tables import curve_table
 from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
 FEW = {"epsilon": 0.3, "fails": 9}
 ALL = ScalingConfig(**FEW, largest=5, references=99)
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
+SUBJECT = Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 
 
 def source(domain, seed=0):
-    return Source(domain, "untyped", seed)
+    return ProblemSource(domain, "untyped", seed)
 
 
 def needed(curve, attempt, size):
-    """Actions of the only plan of a corridor."""
+    """Number of actions of the only plan of a corridor."""
     return 2 * (size - start_of(curve.source.again(attempt))) - 1
 
 
@@ -33,7 +33,7 @@ def test_a_problem_fits_where_its_shortest_plan_is_within_the_bound(home):
     assert [each.size for each in curve.sizes] == [2, 3, 4, 5]
     for each in curve.sizes:
         lengths = [needed(curve, one, each.size) for one in each.attempts]
-        easy = (1, 3) if each.size == 3 else (1,)  # elsewhere than next door the walker turns back where it can
+        easy = (1, 3) if each.size == 3 else (1,)  # unless next door, the walker turns back where it can
         assert [one.solved for one in each.attempts] == [length in easy for length in lengths]
         assert each.fits == fmean(length <= each.bound for length in lengths) >= each.coverage
         assert each.with_plan == 1
@@ -90,7 +90,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     assert [told[each.size].value for each in curve.sizes] == [each.unsolvable for each in curve.sizes]
     assert told[4].count == len(curve.sizes[-1].attempts) + told[4].value
     total = sum(each.unsolvable for each in curve.sizes)
-    assert f"{total} problems have no plan" in curve_sheet(curve, "t", 0.1).caption
+    assert f"{total} problems have no plan" in curve_table(curve, "t", 0.1).caption
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
 
 

@@ -1,4 +1,4 @@
-"""The table of metrics: complete, and what tables, plots and pages read."""
+"""The table of metrics is complete and has the metrics used by tables, plots and pages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import ast
 from pathlib import Path
 
 import sgp
-from sgp.evaluation.curves import OWN_METRICS
-from sgp.evaluation.metrics import DIAGNOSTICS, METRICS, Better, metric_of
-from sgp.evaluation.properties import PROPERTIES
+from sgp.evaluation.curve_scores import OWN_METRICS, PROPERTIES
+from sgp.evaluation.metrics import DIAGNOSTICS, METRICS, metric_of
 from sgp.experiments.grid import FACTS
 
 ROOT = Path(sgp.__file__).parent
 
 
 def emitted():
-    """The metrics that are written out in the code, as an argument `metric` or the first of what makes a score."""
+    """Metrics as literals in the code: an argument `metric`, or the first argument that makes a score."""
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call):
@@ -31,7 +30,7 @@ def test_every_metric_that_is_emitted_is_in_the_table():
     found = set(emitted())
     assert {"coverage", "expert_rank", "indistinguishable", "unsolvable"} <= found
     found |= {*OWN_METRICS, *PROPERTIES, *FACTS, *DIAGNOSTICS}
-    found |= {score.metric for score in [*sgp.measured(), *sgp.measured_scaling(), *sgp.beside_ours()]}
+    found |= {*sgp.load_scores().metric, *sgp.load_scores("measured/scaling").metric, *sgp.beside_ours().metric}
     assert found <= METRICS.keys()
 
 
@@ -42,8 +41,8 @@ def test_a_metric_says_how_it_is_written_and_which_way_is_better():
     assert METRICS["coverage"].rank(1.0) < METRICS["coverage"].rank(0.5)
     assert METRICS["expert_rank"].rank(1.0) < METRICS["expert_rank"].rank(2.0)
     assert METRICS["fits"].rank(1.0) == METRICS["fits"].rank(0.5)
-    assert METRICS["outcome_solved"].better is Better.HIGHER
-    assert METRICS["outcome_stuck"].better is Better.LOWER
+    assert METRICS["outcome_solved"].better == "higher"
+    assert METRICS["outcome_stuck"].better == "lower"
     assert [METRICS[name].heading for name in ("expert_top1", "expert_top3")] == ["top-1", "top-3"]
     assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)
 

@@ -1,4 +1,4 @@
-"""Any property of the attempts of a curve, over size."""
+"""Properties of the attempts of a curve, over size."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.evaluation import scaling as module
-from sgp.evaluation.properties import samples
-from sgp.evaluation.scaling import ScalingConfig, Source, scaling
+from sgp.evaluation.curve_scores import samples
+from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
+from sgp.evaluation.scores import Measurement
 from tests.analysis.walking import ANYWHERE, WALKERS, start_of
 
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
+SUBJECT = Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 CONFIG = ScalingConfig(epsilon=0.3, fails=9, largest=4)
 
 
 @pytest.fixture
 def curve(home):
-    return scaling(WALKERS["wrong"], Source(ANYWHERE, "untyped", 0), 9, CONFIG)
+    return scaling(WALKERS["wrong"], ProblemSource(ANYWHERE, "untyped", 0), 9, CONFIG)
 
 
 def scored(curve, properties):
@@ -39,7 +40,7 @@ def test_the_ready_ones_are_means_over_the_attempts_that_have_them(curve):
 
 def test_a_users_property_sees_problem_and_trajectory_and_nothing_is_tried_again(curve, monkeypatch):
     monkeypatch.setattr(module, "run_all", lambda *others: pytest.fail("tried again"))
-    kept = scaling(WALKERS["wrong"], Source(ANYWHERE, "untyped", 0), 9, CONFIG)
+    kept = scaling(WALKERS["wrong"], ProblemSource(ANYWHERE, "untyped", 0), 9, CONFIG)
     assert kept == curve
 
     def rests(sample):

@@ -1,4 +1,4 @@
-"""Ranks among candidates, by hand; pools as they are described; plans step by step."""
+"""Ranks among candidates by hand, pools by their definition, plans step by step."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from sgp.evaluation.retrieval import (
     similarities,
     summary,
 )
-from sgp.experiments.retrieval import Asked
+from sgp.experiments.retrieval import RetrievalConfig
 from sgp.planning.task import Task
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def ferry():
 
 
 class Truth:
-    """Knows every transition: one number a state, and the predicted one is that of the state after."""
+    """Exact model: one number per state; the prediction is the number of the next state."""
 
     def __init__(self):
         self.numbers = {}
@@ -59,14 +59,14 @@ class Truth:
 
 
 class Blind(Truth):
-    """Sees no difference between states."""
+    """Embeds all states equally."""
 
     def _row(self, task, state):
         return np.ones(3)
 
 
 class Crowded(Truth):
-    """Sees what is so, beside something greater that all states share, so that all cosines are nearly one."""
+    """Exact, with a large component shared by all states, so that all cosines are nearly one."""
 
     def _row(self, task, state):
         return np.append(super()._row(task, state), 2e4)
@@ -78,9 +78,9 @@ def test_ties_count_by_their_expected_value():
     assert [found.hit(k) for k in (1, 2, 3, 4)] == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3), 1.0]
     assert [found.worst_hit(k) for k in (3, 4)] == [0.0, 1.0]
     assert [found.chance(k) for k in (1, 5, 10)] == [0.2, 1.0, 1.0]
-    # Against orders drawn at random.
+    # Against random orders.
     rng = np.random.default_rng(0)
-    drawn = [1 + int(rng.integers(3)) for _ in range(20_000)]  # places of the true one behind the better one
+    drawn = [1 + int(rng.integers(3)) for _ in range(20_000)]  # places of the true state behind the better one
     assert np.mean([place < 2 for place in drawn]) == pytest.approx(found.hit(2), abs=0.01)
 
 
@@ -140,9 +140,9 @@ def test_pools_across_instances_merge_equal_texts(ferry, caplog):
         [atom for atom in ferry[1].task.atoms(state) if atom.predicate in ferry[1].task.changing]
         for state in ferry[1].sampled
     ]
-    task = Task(ferry[1].task.problem, mode="lifted")  # the same instance once more, whose states are others
+    task = Task(ferry[1].task.problem, mode="lifted")  # the same instance with other state ids
     twin = Instance("ferry", task, (), tuple(task.state_with(atoms) for atoms in fluents), True)
-    retrieval._tell_merged.cache_clear()  # whatever other tests heard
+    retrieval._tell_merged.cache_clear()  # forget warnings of other tests
     for seed in (0, 1):
         (query,) = queries("paper", ferry[1].transitions[:1], [ferry[1], twin], across=True, seed=seed)
         assert len(query.pool) == 40 == query.merged
@@ -170,7 +170,7 @@ def test_following_a_plan_by_what_is_predicted_alone(ferry):
     assert followed(Truth(), walk, ferry[3].states) == [True] * len(walk)
 
     class Astray(Truth):
-        """Mistakes the second action for the first one's opposite: stays where it is."""
+        """Predicts no change for the second action."""
 
         def predict(self, task, states, actions):
             there = [
@@ -193,6 +193,6 @@ def test_what_cannot_be_asked():
     with pytest.raises(InputError, match="unknown pools 'easy'"):
         pools_of(["paper", "easy"])
     with pytest.raises(ConfigurationError, match="pools have 8 candidates; expected at least 10, the largest k"):
-        Asked(size=8)
+        RetrievalConfig(size=8)
     with pytest.raises(ConfigurationError, match="asked for 0 transitions"):
-        Asked(transitions=0)
+        RetrievalConfig(transitions=0)

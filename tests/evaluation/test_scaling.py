@@ -17,22 +17,22 @@ import sgp
 from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation import scaling
-from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.endings import Ended
-from sgp.evaluation.scaling import ScalingConfig
-from sgp.evaluation.sequential import enough, half_width, least, still_needed
+from sgp.evaluation.attempts import Attempt
+from sgp.evaluation.metrics import StopReason
+from sgp.evaluation.scaling import ScalingConfig, half_width, least_count, still_needed, sufficient_count
+from sgp.evaluation.scores import load_scores
 from sgp.experiments import scaling_runs
 from sgp.experiments.scaling_runs import plan_bound
 from sgp.planning.domain import Domain, Sizes
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.reports import curves as curve_tables
+from sgp.reports import scaling_tables as curve_tables
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
 
 def first_enough(solved, epsilon, kappa):
-    """The rule in plain arithmetic."""
+    """The stopping rule in plain arithmetic."""
     for count in range(2, len(solved) + 1):
         rate = fmean(solved[:count])
         t = student.ppf(1 - kappa / 2, count - 1)
@@ -42,14 +42,14 @@ def first_enough(solved, epsilon, kappa):
 
 
 def test_as_many_results_as_the_interval_needs():
-    assert least(0.05, 0.1) == 34, "t of 33 degrees of freedom is 1.692, and 1.692 / 34 is the first below .05"
-    assert enough([True] * 33, 0.05, 0.1) is None
-    assert enough([False] * 60, 0.05, 0.1) == 34
+    assert least_count(0.05, 0.1) == 34, "t of 33 degrees of freedom is 1.692, and 1.692 / 34 is the first below .05"
+    assert sufficient_count([True] * 33, 0.05, 0.1) is None
+    assert sufficient_count([False] * 60, 0.05, 0.1) == 34
     half = [bool(number % 2) for number in range(400)]
-    assert enough(half, 0.05, 0.1) == first_enough(half, 0.05, 0.1) == 277
+    assert sufficient_count(half, 0.05, 0.1) == first_enough(half, 0.05, 0.1) == 277
     mixed = [number % 7 == 0 for number in range(300)]
-    assert enough(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
-    assert enough([], 0.05, 0.1) is None
+    assert sufficient_count(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
+    assert sufficient_count([], 0.05, 0.1) is None
 
 
 def test_an_interval_is_as_wide_as_students_distribution_says():
@@ -57,7 +57,9 @@ def test_an_interval_is_as_wide_as_students_distribution_says():
     known = ((0.5, 2), (1, 3))
     by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in known)]
     assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
-    assert enough([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, "as narrow as asked is narrow enough"
+    assert sufficient_count([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, (
+        "as narrow as asked is narrow enough"
+    )
 
 
 def test_how_many_more_are_tried_at_a_time():
@@ -77,7 +79,7 @@ def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monk
     curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
     assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
     assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
-    assert curve.ended is Ended.LARGEST
+    assert curve.stop_reason is StopReason.LARGEST
     assert "size 8, the largest to try" in curve.note
     for each in curve.sizes:
         assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
@@ -128,7 +130,7 @@ def test_two_sizes_below_the_threshold_end_it(run):
     coverages = [each.coverage for each in curve.sizes]
     assert [each < 0.3 for each in coverages] == [False] * (len(coverages) - 2) + [True, True]
     assert curve.scale == curve.sizes[-3].size
-    assert curve.ended is Ended.FELL
+    assert curve.stop_reason is StopReason.FELL
     assert curve.note == "below 0.3 at 2 sizes in a row"
 
 
@@ -136,7 +138,7 @@ def test_a_curve_that_ran_out_of_time_says_so(run):
     curve = sgp.scaling(run.folder, QUICK, hours=0)
     assert curve.sizes == ()
     assert (curve.scale, curve.sumcov) == (0, 0)
-    assert curve.ended is Ended.TIME
+    assert curve.stop_reason is StopReason.TIME
     assert curve.note == "out of time at size 5, which is not counted"
 
 
@@ -153,8 +155,8 @@ def test_the_bound_is_the_papers_or_three_times_what_experts_need():
 
 
 def test_problems_are_those_of_the_paper():
-    """Squares alone in VisitAll; in Gripper any number of balls may be there already."""
-    visitall, gripper = (scaling.Source(sgp.get_domain(name), "untyped", 0) for name in ("visitall", "gripper"))
+    """Only squares in VisitAll; in Gripper any number of balls may be at the goal initially."""
+    visitall, gripper = (scaling.ProblemSource(sgp.get_domain(name), "untyped", 0) for name in ("visitall", "gripper"))
     assert [size for size in range(1, 50) if visitall.domain.scaled.has(size)] == [1, 4, 9, 16, 25, 36, 49]
     assert Task(visitall.problem(36, 1)).size == 36
     wanted = [problem.problem_pddl.split("(:goal")[0].count("rooma)") - 2 for problem in drawn(gripper, 12, 300)]
@@ -181,7 +183,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
             ScalingConfig(**wrong)
     assert ScalingConfig(seconds=0.5, reference_seconds=0.5).seconds == 0.5
     monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
-    with pytest.raises(InputError, match="no generator"):
+    with pytest.raises(InputError, match="no built-in generator"):
         sgp.scaling(run.folder, QUICK)
 
 
@@ -227,48 +229,15 @@ def test_the_progress_tells_the_size_and_the_largest(run, home, monkeypatch):
     assert titles[0] == "gripper, size 5", "nobody knows where it will end"
 
 
-def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
-    def coverage(variant, size, value, count):
-        facts = {"method": "m", "domain": "gripper", "suite": "s", "split": "scaling", "metric": "coverage"}
-        return sgp.Score(**facts, variant=variant, size=size, value=value, count=count)
-
-    scores = [coverage("one", 6, 0.5, 277), coverage("one", 5, 1.0, 34), coverage("two", 5, 0.0, 34)]
-    figure = sgp.scaling_curves([*scores, coverage("one", None, 1.0, 9)])
-    lines = [each for each in figure.data if each.fill is None]
-    assert [(each.name, list(each.x), list(each.y)) for each in lines] == [
-        ("m one", [5, 6], [1.0, 0.5]),
-        ("m two", [5], [0.0]),
-    ]
-    band = next(each for each in figure.data if each.fill == "toself")
-    assert list(band.x) == [5, 6, 6, 5]
-    low, high = sgp.wilson(0.5, 277)
-    assert (band.y[1], band.y[2]) == (high, low)
-
-
-def test_any_metric_over_size_has_its_curve():
-    def score(metric, size, value, count):
-        facts = {"method": "m", "variant": "v", "domain": "gripper", "suite": "s", "split": "scaling"}
-        return sgp.Score(**facts, metric=metric, size=size, value=value, count=count)
-
-    scores = [score("coverage", 5, 0.5, 34), score("fits", 5, 1.0, 34), score("plan_length", 5, 12.5, 17)]
-    (lengths,) = sgp.scaling_curves(scores, "plan_length").data
-    assert (list(lengths.x), list(lengths.y), list(lengths.customdata)) == ([5], [12.5], [17])
-    fits = sgp.scaling_curves(scores, "fits")
-    assert [each.fill for each in fits.data] == ["toself", None], "a rate has a band"
-    assert "Fits over size" in fits.layout.title.text
-    with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, fits, plan_length"):
-        sgp.scaling_curves(scores, "length")
-
-
 def test_attempts_that_ran_out_of_their_seconds_are_told():
     def curve(*outcomes):
         tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
-        source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
-        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, Ended.EXHAUSTED, "done", source)
+        source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
+        return scaling.Curve((scaling.CurvePoint(5, 9, tuple(tried)),), 0.3, StopReason.EXHAUSTED, "done", source)
 
-    told = curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    told = curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
+    assert "seconds" not in curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def measured_curve(*coverages):
@@ -277,9 +246,9 @@ def measured_curve(*coverages):
     for size, coverage in enumerate(coverages, start=5):
         outcomes = [Outcome.SOLVED] * round(4 * coverage) + [Outcome.HORIZON] * round(4 - 4 * coverage)
         tried = tuple(Attempt("p", f"{size}-{n}", size, each, (), 1, 0.1) for n, each in enumerate(outcomes))
-        sizes.append(scaling.Measured(size, 9, tried))
-    source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
-    return scaling.Curve(tuple(sizes), 0.3, Ended.FELL, "done", source)
+        sizes.append(scaling.CurvePoint(size, 9, tried))
+    source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
+    return scaling.Curve(tuple(sizes), 0.3, StopReason.FELL, "done", source)
 
 
 def test_sizes_beyond_the_scale_add_nothing_to_sumcov():
@@ -289,33 +258,35 @@ def test_sizes_beyond_the_scale_add_nothing_to_sumcov():
 
 
 def test_only_failures_in_a_row_end_a_curve(monkeypatch):
-    """Coverage of sizes 5, 6, ...: two below the threshold, apart, then two in a row."""
+    """Coverage of sizes 5, 6, ...: two below the threshold, not adjacent, then two in a row."""
     wanted = iter([1, 0.25, 1, 0.25, 0.5, 0.25, 0, 1])
     curves = iter(measured_curve(each).sizes[0] for each in wanted)
     monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: replace(next(curves), size=size))
-    source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
-    planner = scaling.Evaluated("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
+    source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
+    planner = scaling.EvaluatedPlanner("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
     curve = scaling.scaling(planner, source, 40, ScalingConfig(fails=2))
     assert [each.coverage for each in curve.sizes] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
-    assert curve.ended is Ended.FELL
+    assert curve.stop_reason is StopReason.FELL
 
 
 def test_the_first_size_is_one_though_there_are_problems_without_objects(monkeypatch):
-    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: scaling.Measured(size, 9, solved))
+    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: scaling.CurvePoint(size, 9, solved))
     solved = (Attempt("p", "p", 1, Outcome.SOLVED, (), 1, 0.1),)
     domain = Domain("none", "None", {"untyped": ""}, Sizes({"n": (0, 3)}, lambda n: n), lambda rng, n: "")
-    planner = scaling.Evaluated("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
-    curve = scaling.scaling(planner, scaling.Source(domain, "untyped", 0), 40, ScalingConfig())
+    planner = scaling.EvaluatedPlanner("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
+    curve = scaling.scaling(planner, scaling.ProblemSource(domain, "untyped", 0), 40, ScalingConfig())
     assert domain.sizes.has(0)
     assert [each.size for each in curve.sizes] == [1, 2, 3]
-    assert curve.ended is Ended.EXHAUSTED
+    assert curve.stop_reason is StopReason.EXHAUSTED
 
 
 def test_the_papers_numbers_are_all_there():
-    theirs = sgp.published("dynamic-validation")
-    assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2 + 1, "and one curve that was cut"
-    assert curve_tables.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
-    assert curve_tables.published_words(theirs, "sokoban") == ""
+    theirs = load_scores("published/dynamic-validation")
+    assert (theirs.table == "1").sum() == 9 * 3 * 2 + 1, "and one curve that was cut"
+    words, largest = curve_tables.published_scales(theirs, "visitall")
+    assert words.endswith("dynamic validation: Scale 484, SumCov 17.13.")
+    assert largest == 2 * 484
+    assert curve_tables.published_scales(theirs, "sokoban") == ("", None)
 
 
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):

@@ -1,4 +1,4 @@
-"""A domain of ADL from import to the last plan: users meet the actions of their file."""
+"""An ADL domain from import to the last plan: users see the actions of their file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts
 from sgp.service.jobs import read, replay, solve
-from sgp.viewer.expert import expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import expert_states, playback
 
 FOLDER = Path(__file__).parents[1] / "planning" / "adl"
 LIGHTS = (FOLDER / "lights" / "domain.pddl").read_text()
@@ -40,7 +39,7 @@ def call(*words):
 
 @pytest.fixture
 def trained(home, tmp_path, caplog):
-    """A folder with a domain and problems, imported, and a run that learned in it."""
+    """An imported folder with a domain and problems, and a run trained on it."""
     files = {"domain.pddl": LIGHTS, "train/p1.pddl": lamps(3, "02"), "train/p2.pddl": lamps(3, "12")}
     files |= {"test/p3.pddl": lamps(5, "34"), "train/p1.plan": "(press l0 l1)\n(press l1 l2)\n"}
     for name, text in files.items():
@@ -49,7 +48,7 @@ def trained(home, tmp_path, caplog):
         path.write_text(text)
     assert call("import", tmp_path / "in", "--suite", "mine")[0] == 0
     assert caplog.text.count("are compiled to actions of STRIPS") == 1
-    assert "press (4); plans are told in the actions of the file" in caplog.text
+    assert "press (4); plans are shown in the actions of the file" in caplog.text
     code, out, _ = call("train", "--method", "zero-change", "--domain", "lights", "--suite", "mine")
     assert code == 0
     return tmp_path / "in" / "lights", out.strip().splitlines()[-1]

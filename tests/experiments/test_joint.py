@@ -1,4 +1,4 @@
-"""One training, and the planners that three validation methods select from it."""
+"""One training, and the planners selected from it by three validation methods."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
-from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
+from sgp.evaluation.dynamic_validation import LARGER_SIZES, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
-from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
+from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_table, train_jointly
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
@@ -29,9 +29,9 @@ RULES = DynamicConfig(problems=2, threshold=0.9)
 
 @pytest.fixture
 def method(home, monkeypatch):
-    """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
+    """A sweep of two planners, the first with zero weights because of its regularisation."""
     found = get_method("contrastive-jumps")
-    sweep = [{"candidates": "one-step", "labels.source": "experts", "loss.l2": l2} for l2 in ("1e12", "0.1")]
+    sweep = [{"candidates": "one-step", "labels.source": "expert", "loss.l2": l2} for l2 in ("1e12", "0.1")]
     monkeypatch.setattr(type(found), "sweep", sweep)
     return found
 
@@ -79,7 +79,7 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
 
 @pytest.mark.slow
 def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, monkeypatch):
-    one = {"candidates": "one-step", "labels.source": "experts"}
+    one = {"candidates": "one-step", "labels.source": "expert"}
     sweep = [one, {**one, "embedding.walk_growth": "1.5"}, {**one, "loss.l2": "0.5"}]
     monkeypatch.setattr(type(method), "sweep", sweep)
     validated, tried = joint._Trial.validated, []
@@ -134,7 +134,7 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     assert joint._selected([longer, shorter])["dynamic"] == 0, "about as short, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
-    sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
+    sheet = joint_table(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 
 
@@ -145,13 +145,13 @@ def test_bad_input_is_a_sentence(method, home):
     train(watch=lambda validated: None)
     (file,) = home.glob("joint/*/snapshots.json")
     file.write_text('[{"name": 1}]')
-    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated snapshots"):
+    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated checkpoints"):
         train()
 
 
 @pytest.mark.slow
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
-    monkeypatch.setattr(joint, "PAPERS", RULES)
+    monkeypatch.setattr(joint, "PAPER_CONFIG", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
@@ -160,10 +160,10 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
     assert measured.exit_code == 0, measured.output
     scores = read_scores(home / "curve.csv")
-    assert {(each.variant, each.selected_by) for each in scores} == {("aiw", "dynamic")}, (
+    assert set(zip(scores.variant, scores.selected_by, strict=True)) == {("aiw", "dynamic")}, (
         "by default the dynamic validation selects"
     )
-    assert {each.split for each in scores} == {"scaling"}
+    assert set(scores.split) == {"scaling"}
     wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
     assert wrong.exit_code == 2
     assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output
@@ -171,8 +171,8 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 
 @pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
-    rules = replace(LARGER, problems=2, multiples=(2, 3))
-    monkeypatch.setattr(joint, "LARGER", rules)
+    rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
+    monkeypatch.setattr(joint, "LARGER_SIZES", rules)
     found = train_jointly("contrastive-jumps", "logistics", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["logistics"].splits["train"])
     for each in found.snapshots:
@@ -181,7 +181,7 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
 
 
 def corridors(folder, texts, domain=PDDL):
-    """Imports training problems of a domain that the house has no generator for, without plans, as a suite."""
+    """Import training problems, without plans, of a domain without a built-in generator, as a suite."""
     (folder / "walking" / "train").mkdir(parents=True)
     (folder / "walking" / "domain.pddl").write_text(domain)
     for number, text in enumerate(texts):
@@ -202,7 +202,7 @@ def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, 
     def paired(text):
         return re.sub(r"\(at ([^)]+)\)", r"(at \1 \1)", text).replace("(at ?r ?r)", "(at ?r ?q)")
 
-    one = {"candidates": "one-step", "labels.source": "experts"}
+    one = {"candidates": "one-step", "labels.source": "expert"}
     monkeypatch.setattr(type(method), "sweep", [one, {**one, "embedding.passed_atoms": "true"}])
     corridors(tmp_path, [paired(corridor(rooms, 1)) for rooms in range(3, 7)], paired(PDDL))
     data = load_training_data(joint.load_suite("corridors"), "walking")

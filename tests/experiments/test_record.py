@@ -1,4 +1,4 @@
-"""Rollouts that are recorded for the dashboard: which ones, with maps, and not again."""
+"""Recording rollouts for the dashboard: selection, maps, and no repeated recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded retrievals hold what the models found: ranks, nearest states, points; a damaged file is told."""
+"""Recorded retrievals have the models' ranks, nearest states and points; a damaged file is reported."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.api import train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.api import train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.errors import InputError
 from sgp.evaluation.retrieval import queries, rank, similarities
-from sgp.experiments.retrieval import Asked, learners_of
+from sgp.experiments.retrieval import RetrievalConfig, learners_of
 from sgp.experiments.retrieval_record import MOST, NEAREST, record_retrievals
 from sgp.methods.loading import load_model
 from sgp.planning.recorded import atom_of
 from sgp.planning.task import Task
 from sgp.viewer.retrieved import retrieved_files
 
-ASKED = Asked(("paper", "hard"), size=16)
+CONFIG = RetrievalConfig(("paper", "hard"), size=16)
 LEARNERS = ["displacements:schema", "displacements:renamed"]
 SYMBOLS = {"text.sentences": "symbols"}
 
@@ -29,7 +29,7 @@ SYMBOLS = {"text.sentences": "symbols"}
 def recorded(in_shared_home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("retrieved")
     learners = learners_of(LEARNERS, SYMBOLS)
-    (file,) = record_retrievals(folder, "acpbench", ["extrapolation"], learners, ["ferry"], 42, ASKED, 150, "cpu")
+    (file,) = record_retrievals(folder, "acpbench", ["extrapolation"], learners, ["ferry"], 42, CONFIG, 150, "cpu")
     assert file.name == "acpbench-ferry-extrapolation-42-most150.json"
     (found,), damaged = retrieved_files(folder)
     assert damaged == []
@@ -37,7 +37,7 @@ def recorded(in_shared_home, tmp_path_factory):
 
 
 def test_steps_are_those_of_instances_held_out(recorded):
-    lesson = Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, 150)
+    split = ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, 150)
     held = {
         (
             each.task.name,
@@ -45,7 +45,7 @@ def test_steps_are_those_of_instances_held_out(recorded):
             str(each.action),
             frozenset(each.task.atoms(each.after)),
         )
-        for each in lesson.held_out("ferry").transitions
+        for each in split.held_out("ferry").transitions
     }
     assert len(recorded.steps) == MOST
     for place, each in enumerate(recorded.record["steps"]):
@@ -59,21 +59,21 @@ def test_steps_are_those_of_instances_held_out(recorded):
 
 
 def test_ranks_and_nearest_states_are_the_models(recorded):
-    lesson = Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, 150)
+    split = ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, 150)
     of = domain_instances("acpbench", "ferry")
     known = {
         (each.task.name, frozenset(each.task.atoms(each.before)), str(each.action)): each
-        for each in lesson.held_out("ferry").transitions
+        for each in split.held_out("ferry").transitions
     }
     for learner, model in zip(learners_of(LEARNERS, SYMBOLS), recorded.models, strict=True):
-        live = load_model(train_lesson(learner.method, lesson, learner.variant, SYMBOLS, "cpu").folder)
+        live = load_model(train_split(learner.method, split, learner.variant, SYMBOLS, "cpu").folder)
         for place, each in enumerate(recorded.record["steps"]):
             before, after = recorded.states(place)
             name = recorded.problem_of(before)
             (task,) = [one.task for one in of if one.task.name == name]
             step = known[name, recorded.atoms(before) | frozenset(task.static_atoms), each["action"]]
             found = model.found(place, "hard")
-            asked = queries("hard", [step], of, False, lesson.seed, ASKED.size)
+            asked = queries("hard", [step], of, False, split.seed, CONFIG.size)
             (similar,) = similarities(live, asked)
             assert (found.better, found.tied, found.size) == rank(similar)
             assert [near.similarity for near in found.nearest] == pytest.approx(
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_told_and_others_are_shown(recorded, tmp_path, change,
 @pytest.mark.slow
 def test_a_model_that_cannot_read_a_domain_is_left_out_and_told(in_shared_home, tmp_path, caplog):
     learners = [*learners_of(["wl-displacements"]), *learners_of(["displacements:schema"], SYMBOLS)]
-    given = ("acpbench", ["leave-one-out"], learners, ["ferry", "satellite"], 42, ASKED, 60, "cpu")
+    given = ("acpbench", ["leave-one-out"], learners, ["ferry", "satellite"], 42, CONFIG, 60, "cpu")
     files = record_retrievals(tmp_path, *given, shots=(0, 2))
     told = [each.getMessage() for each in caplog.records if "is not recorded" in each.getMessage()]
     assert told == [
@@ -153,4 +153,6 @@ def test_a_model_that_cannot_read_a_domain_is_left_out_and_told(in_shared_home, 
     assert [len(each.models) for each in found] == [1 if "shots" not in each.source else 2 for each in found]
     assert len({each.title for each in found}) == 4
     with pytest.raises(InputError, match="pools are all; expected paper, batch or hard"):
-        record_retrievals(tmp_path, "acpbench", ["extrapolation"], learners, ["ferry"], asked=Asked(("all",)))
+        record_retrievals(
+            tmp_path, "acpbench", ["extrapolation"], learners, ["ferry"], config=RetrievalConfig(("all",))
+        )

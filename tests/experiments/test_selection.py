@@ -6,7 +6,7 @@ import pytest
 
 from sgp.errors import InputError
 from sgp.experiments.grid import grid_cells, run_grid
-from sgp.experiments.selection import EQUAL_QUALITY, Reached, best, choices, select, trials_sheet, write_trials
+from sgp.experiments.selection import EQUAL_QUALITY, Reached, best, choices, select, trials_table, write_trials
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
     assert chosen == {"candidates": value}
     assert [trial.value for trial in trials if trial.chosen] == [value]
 
-    # What a trial says is what the problems themselves say.
+    # The scores of a trial equal those computed from the problems.
     overrides = {"candidates": "one-step"}
     cells = grid_cells("selection", ["gripper"], {"contrastive-jumps": ["aiw"]}, (13,), (), overrides, "state-centric")
     (cell,) = cells
@@ -35,7 +35,7 @@ def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
     assert one_step.reached.coverage == sum(one_step.rows.values()) / len(one_step.rows)
     assert 0 < one_step.reached.quality <= one_step.reached.coverage
 
-    sheet = trials_sheet(trials, "chosen").markdown()
+    sheet = trials_table(trials, "chosen").markdown()
     reached = next(trial.reached for trial in trials if trial.chosen)
     assert f"| candidates | {value} (chosen) | {reached.coverage:.3f} |" in sheet
     write_trials(tmp_path / "trials.csv", trials)

@@ -7,9 +7,10 @@ import pytest
 import sgp
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
+from sgp.evaluation.scores import select
 from sgp.experiments import shipping
 from sgp.experiments.shipping import COUNT, MEASURED_ON, ship
-from sgp.reports.card import kept_scores
+from sgp.reports.card import saved_scores
 
 
 @pytest.mark.slow
@@ -23,7 +24,7 @@ def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp
     assert folder == tmp_path / "planners" / "gripper"
     run = open_run(folder)
     assert (run.key.method, run.key.suite) == ("contrastive-jumps", "some")
-    (whole,) = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
+    (whole,) = select(saved_scores(run), metric="coverage", size=None).itertuples()
     problems = sgp.load_suite(MEASURED_ON).problems("gripper", MEASURED_ON)
     assert whole.count == len(problems) == len({sgp.canonical_form(sgp.Task(each)) for each in problems}) == COUNT
     largest = max(entry.size for entry in suite.domain("gripper").splits["train"])

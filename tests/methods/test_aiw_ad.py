@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
 from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure, with_settings
 from sgp.methods.loading import planner_of
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
@@ -41,7 +39,7 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
 
 
 def test_trying_looks_at_no_experts_plan(tmp_path):
-    """Of the training problems: those for validation have one each, by which epochs are compared."""
+    """The loss is independent of training problems' expert plans; validation problems keep theirs to compare epochs."""
     quick = {"training.epochs": "1", "training.steps": "2", "learning.trajectories": "1", "learning.jumps": "3"}
     config = configure(METHOD, "aiw", SMALL | quick)[1]
     data = sgp.load_training_data(SUITE, "gripper")
@@ -82,7 +80,10 @@ def test_settings_that_cannot_be_are_told():
         ({"trees.told": "actions"}, "trees.told actions conflicts with candidates aiw, which are several actions away"),
         ({"candidates": "far"}, "candidates is 'far'; expected one of one-step, iw"),
         ({"learns_by": "heart"}, "learns_by is 'heart'; expected one of labels, trying"),
-        ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
+        (
+            {"labels.source": "dagger-optimal"},
+            "labels.source is dagger-optimal; expected optimal-only, optimal",
+        ),
     ):
         with pytest.raises(ConfigurationError, match=words):
             configure(METHOD, "exact", settings)

@@ -1,4 +1,4 @@
-"""What every built-in method must keep."""
+"""Contract tests of every built-in method."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import sgp
 from sgp.contracts import MethodContract
-from sgp.datasets.runs import open_run
+from sgp.datasets.runs import list_runs, open_run
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.methods import get_method, house_keys
 from sgp.methods.configuration import configure, configure_decoding
@@ -22,7 +22,7 @@ SUITE = sgp.load_suite("state-centric")
 
 
 class TestBuiltIn(MethodContract):
-    """The contract that other packages' methods keep, too."""
+    """Runs the contract that methods of other packages share."""
 
     keys = tuple(key for key in house_keys() if isinstance(get_method(key), PlanningMethod))
     settings = QUICK_OF
@@ -31,7 +31,7 @@ class TestBuiltIn(MethodContract):
 
     @pytest.fixture
     def trained(self, quick_run):
-        """Shared with the other tests of the session."""
+        """A trained run, shared with the other tests of the run."""
         return quick_run
 
 
@@ -90,7 +90,7 @@ def test_an_interrupted_training_leaves_the_old_run(home, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         sgp.train("zero-change", "gripper", "state-centric", again=True)
     assert {path.name: path.read_bytes() for path in run.folder.iterdir()} == before
-    assert [path.name for path in run.folder.parent.iterdir()] == ["seed13"]
+    assert [path.name for path in run.folder.parent.glob("[!.]*")] == ["seed13"]
 
 
 def test_the_same_run_is_not_trained_twice(home, monkeypatch):
@@ -101,7 +101,7 @@ def test_the_same_run_is_not_trained_twice(home, monkeypatch):
     other = sgp.train("zero-change", "gripper", "state-centric", overrides={"wl.iterations": "1"})
     assert other.folder != run.folder
     assert other.training["wl"]["iterations"] == 1
-    assert {each.folder for each in sgp.list_runs()} == {run.folder, other.folder}
+    assert {each.folder for each in list_runs()} == {run.folder, other.folder}
 
 
 def test_variants_and_settings_are_checked():
@@ -132,7 +132,7 @@ def test_variants_and_settings_are_checked():
 
 
 def test_a_run_trained_anew_is_the_one_that_plans(home, tmp_path):
-    """The planner kept in memory must not outlive the run in its folder."""
+    """The planner cached in memory must not outlive the run in its folder."""
     run = sgp.train("zero-change", "gripper", "state-centric")
     before = load_planner(str(run.folder))
     assert load_planner(str(run.folder)) is before

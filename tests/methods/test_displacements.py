@@ -1,20 +1,19 @@
-"""Floors and ceilings: lifted displacements and effects are exact, the rest is what plain formulas give."""
+"""Lower and upper baselines: lifted displacements and effects are exact, the others follow plain formulas."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sgp.api import train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.api import train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.encoders.text import TextConfig
 from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
 from sgp.methods.displacements import renamed, seen_from
 from sgp.methods.loading import load_model
 from sgp.methods.texts import text_encoders
-from sgp.planning.pddl import Action, Atom
-from sgp.planning.renaming import with_names
+from sgp.planning.pddl import Action, Atom, with_names
 from sgp.planning.task import Task
 from tests.sampling import each_value
 
@@ -23,15 +22,15 @@ SYMBOLS = {"text.sentences": "symbols"}
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
-def lesson(domain, protocol="extrapolation", measured=None, most=None):
-    return Lesson("acpbench", protocol, (domain,), (measured or domain,), 42, most)
+def split(domain, protocol="extrapolation", measured=None, most=None):
+    return ProtocolSplit("acpbench", protocol, (domain,), (measured or domain,), 42, most)
 
 
 def model_of(variant, of, settings=SYMBOLS):
-    return load_model(train_lesson("displacements", of, variant, settings, "cpu").folder)
+    return load_model(train_split("displacements", of, variant, settings, "cpu").folder)
 
 
 @pytest.mark.slow
@@ -39,14 +38,14 @@ def model_of(variant, of, settings=SYMBOLS):
     ("domain", "variant"), each_value(["blocksworld", "ferry", "depot", "satellite"], ["renamed", "induction"])
 )
 def test_what_is_lifted_finds_every_state_after_among_its_neighbours(domain, variant):
-    of = lesson(domain)
+    of = split(domain)
     test = of.held_out(domain).transitions[:60]
     asked = queries("hard", test, domain_instances("acpbench", domain), across=False, seed=0, size=64)
     assert summary(ranks(model_of(variant, of), asked))["hit@1"] == 1.0
 
 
 def test_one_transition_a_schema_is_enough():
-    of = lesson("ferry", "interpolation", most=12)
+    of = split("ferry", "interpolation", most=12)
     assert {each.action.name for each in of.replayed().train} == {"sail", "board", "debark"}
     test = of.held_out("ferry").transitions[:60]
     asked = queries("hard", test, domain_instances("acpbench", "ferry"), across=False, seed=0, size=64)
@@ -60,7 +59,7 @@ def test_arguments_have_the_names_of_their_places():
 
 
 def test_renaming_the_arguments_of_an_action_changes_no_embedding():
-    """Objects that are arguments may have any name: seen from the action, states are the same."""
+    """Arguments of an action may have any name: relative to the action, the states are the same."""
     instance = domain_instances("acpbench", "ferry")[3]
     encoder = text_encoders(TextConfig("symbols"))(instance.task)
     step = instance.transitions[0]
@@ -80,7 +79,7 @@ def test_renaming_the_arguments_of_an_action_changes_no_embedding():
 
 
 def test_the_floors_are_plain_formulas():
-    of = lesson("ferry", "interpolation", most=60)
+    of = split("ferry", "interpolation", most=60)
     data = of.replayed()
     encoder = text_encoders(TextConfig("symbols"))(data.train[0].task)
     before, after = (
@@ -104,7 +103,7 @@ def test_the_floors_are_plain_formulas():
         same = np.array([other.action == each.action for other in data.train])
         change = (after - before)[same].mean(axis=0) if each.action in acted else means[each.action.name]
         assert np.allclose(row, origin + change, atol=1e-5)
-    # Ridge: least squares over rows of the penalty, too.
+    # Ridge: least squares with additional rows for the penalty.
     actions = encoder.embed_actions([each.action for each in data.train])
     given = np.hstack([before, actions, np.ones((len(before), 1))])
     penalty = np.eye(given.shape[1])[:-1]
@@ -117,9 +116,9 @@ def test_the_floors_are_plain_formulas():
 
 def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, monkeypatch):
     monkeypatch.setattr("sgp.methods.displacements._TOLD", set())
-    model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
+    model = model_of("renamed", split("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
-    actions = [each.actions[0] for each in task.applicable(task.init)]
+    actions = task.applicable(task.init)
     seen = [model.embed_seen(task, [task.init], action)[0] for action in actions]
     assert np.allclose(model.predict(task, [task.init] * len(actions), actions), seen, atol=1e-6)
     for name in {action.name for action in actions}:
@@ -129,7 +128,7 @@ def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, 
 @pytest.mark.slow
 def test_schemas_of_one_name_are_told_apart_by_their_domains():
     """'drop' empties a rover's store, and puts a crate down in Depot."""
-    of = Lesson("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)
+    of = ProtocolSplit("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)
     dropped = [each for each in of.held_out("rovers").transitions if each.action.name == "drop"]
     assert dropped
     asked = queries("hard", dropped[:10], domain_instances("acpbench", "rovers"), across=False, seed=0, size=32)
@@ -138,8 +137,8 @@ def test_schemas_of_one_name_are_told_apart_by_their_domains():
 
 def test_what_cannot_be_is_told():
     with pytest.raises(ConfigurationError, match="kind is 'mean'"):
-        model_of("schema", lesson("ferry"), {"kind": "mean"})
+        model_of("schema", split("ferry"), {"kind": "mean"})
     with pytest.raises(ConfigurationError, match=r"kind is renamed and text\.mode is sentence; expected mode atoms"):
-        model_of("renamed", lesson("ferry"), {"text.mode": "sentence"})
+        model_of("renamed", split("ferry"), {"text.mode": "sentence"})
     with pytest.raises(ConfigurationError, match=r"penalty is 0\.0; expected a positive number"):
-        model_of("ridge", lesson("ferry"), {"penalty": "0"})
+        model_of("ridge", split("ferry"), {"penalty": "0"})

@@ -1,4 +1,4 @@
-"""EmbedPlan: losses by hand, learning beats nothing learned, what is saved predicts as before."""
+"""EmbedPlan: losses by hand, gain over the untrained model, equal predictions after saving."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import sgp
-from sgp.api import train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.api import train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.encoders.text import TextConfig
 from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
@@ -24,13 +24,13 @@ from sgp.methods.texts import text_encoders
 from sgp.models.latent_transition import LatentShape, LatentTransition
 from sgp.training.latent_transitions import ContrastTraining, action_loss, loss, state_loss, transition_rows
 
-LESSON = Lesson("acpbench", "interpolation", ("ferry",), ("ferry",), 42)
+SPLIT = ProtocolSplit("acpbench", "interpolation", ("ferry",), ("ferry",), 42)
 QUICK = {"training.epochs": "30", "training.learning_rate": "0.001", "training.warm_up": "1"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 def cosine(one, other):
@@ -59,8 +59,8 @@ def test_the_losses_are_those_of_the_paper():
 
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
-    """Computed once for each state and action, it is what eq. 31 and 32 give when all is computed anew."""
-    data = LESSON.replayed()
+    """Embeddings computed once per state and action give the loss of eq. 31 and 32 computed from scratch."""
+    data = SPLIT.replayed()
     encoders = text_encoders(TextConfig("symbols"))
     rows = transition_rows(data.train[:12], encoders, 4, 0, "")
     assert (rows.applicable[:, 0] == rows.action).all()
@@ -85,10 +85,10 @@ def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
 @pytest.mark.parametrize("kind", ["mlp", "hypernetwork"])
 def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
     settings = {**QUICK, "shape.kind": kind}
-    run = train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu")
+    run = train_split("embedplan", SPLIT, "hashed-atoms", settings, "cpu")
     model, again = load_model(run.folder), METHOD.load_model(sgp.open_run(run.folder))
-    blank = load_model(train_lesson("embedplan", LESSON, "hashed-atoms", {"training.epochs": "0"}, "cpu").folder)
-    test = LESSON.held_out("ferry").transitions[:80]
+    blank = load_model(train_split("embedplan", SPLIT, "hashed-atoms", {"training.epochs": "0"}, "cpu").folder)
+    test = SPLIT.held_out("ferry").transitions[:80]
     asked = queries("paper", test, domain_instances("acpbench", "ferry"), across=True, seed=1)
     learned, untrained = (summary(ranks(each, asked))["hit@5"] for each in (model, blank))
     assert learned > 0.5 > untrained
@@ -96,11 +96,11 @@ def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
     assert np.allclose(model.predict(task, [before], [action]), again.predict(task, [before], [action]))
     assert np.allclose(np.linalg.norm(model.embed(task, [before]), axis=1), 1.0)
     assert run.record["facts"]["epoch"] >= 1
-    assert train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu").record["trained"] == run.record["trained"]
+    assert train_split("embedplan", SPLIT, "hashed-atoms", settings, "cpu").record["trained"] == run.record["trained"]
 
 
 EAGER = {**QUICK, "training.epochs": "400", "training.patience": "2", "training.learning_rate": "0.05"}
-SMALL = replace(LESSON, most=60)
+SMALL = replace(SPLIT, max_transitions=60)
 
 
 def test_training_ends_when_validation_no_longer_improves(tmp_path):
@@ -114,7 +114,7 @@ def test_training_ends_when_validation_no_longer_improves(tmp_path):
 def test_the_same_command_goes_on_after_an_interruption(stop, taken_note_of, tmp_path, monkeypatch):
     """A resumed training gives the run and the record of an uninterrupted one and removes its checkpoints."""
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
-    train = partial(train_lesson, "embedplan", SMALL, "hashed-atoms", EAGER, "cpu")
+    train = partial(train_split, "embedplan", SMALL, "hashed-atoms", EAGER, "cpu")
     snapshots, seen = METHOD.snapshots, []
 
     def watched(*arguments, stop=0):
@@ -142,11 +142,11 @@ def test_the_same_command_goes_on_after_an_interruption(stop, taken_note_of, tmp
     assert gone_on.record["facts"] | beside == whole.record["facts"] | beside
     assert gone_on.record["files"] == whole.record["files"]
     assert gone_on.record["check"] == whole.record["check"]
-    assert not list((tmp_path / "training").glob("*"))
+    assert not list((tmp_path / "training").glob("[!.]*"))
 
 
 def test_the_papers_shape_and_settings():
-    """embedplan, section 3, B.1.3 and Table 6; heads as its implementation has them."""
+    """embedplan, section 3, B.1.3 and Table 6; heads as in its implementation."""
     model = LatentTransition(768, LatentShape())
     change = 256 * 128 + 128 + 2 * (128 * 128 + 128)
     assert sum(each.numel() for each in model.step.parameters()) == change + 128 * 128 + 2 * 128
@@ -173,4 +173,4 @@ def test_the_papers_shape_and_settings():
 )
 def test_what_cannot_be_is_told(settings, words):
     with pytest.raises(ConfigurationError, match=words):
-        train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu")
+        train_split("embedplan", SPLIT, "hashed-atoms", settings, "cpu")

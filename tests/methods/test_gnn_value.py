@@ -36,7 +36,7 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
 
 
 def saved(snapshot, data, name):
-    """The planner of a snapshot, saved as a run and loaded."""
+    """The planner of a checkpoint, saved as a run and loaded."""
     key = RunKey("gnn-value", name, "state-centric", "gripper", 5)
     with new_run(key, origin_of(METHOD, snapshot.training, data)) as draft:
         snapshot.save(draft)
@@ -51,7 +51,7 @@ def test_every_epoch_is_a_planner_and_training_keeps_the_one_of_least_loss(home,
     assert [each.name for each in snapshots] == [f"epoch {number}" for number in range(1, 6)]
     task = Task(SUITE.problems("gripper", "validation")[0])
     values = []
-    for place, snapshot in enumerate(snapshots):  # the network has moved on since
+    for place, snapshot in enumerate(snapshots):  # training has changed the network since the checkpoint
         run, planner = saved(snapshot, data, f"e{place}")
         assert run.record["facts"]["epoch"] == place + 1
         assert run.record["facts"]["validation_loss"] == snapshot.loss
@@ -79,7 +79,7 @@ def test_a_negative_goal_is_refused_by_its_outcome(home):
 
 
 class Unreached:
-    """A value that is known: the goal's atoms that do not hold."""
+    """Known value function: the number of open goal atoms."""
 
     def refuses(self, task):
         return None

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.loading import planner_of
-from sgp.methods.nameless import _network, _policy
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Node, one_step
@@ -37,7 +35,7 @@ def test_a_small_network_extrapolates_with_optimal_plans(home):
     assert all(rollout.solved for rollout in rollouts)
     for task, rollout in zip(tasks, rollouts, strict=True):
         balls = len([literal for literal in task.goal if literal.atom.predicate == "at"])
-        # Two balls a way: two picks and drops, there, and back but for the last one.
+        # Two balls a trip: two picks and drops, the way there, and the way back except after the last trip.
         assert len(rollout.plan) <= 2 * balls + 2 * -(-balls // 2) + 1
 
 
@@ -55,33 +53,6 @@ def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(tmp_path)
         assert cut == whole
 
 
-def test_the_same_command_goes_on_after_an_interruption(home, monkeypatch):
-    """What is trained, and what is told of it, is what an uninterrupted training gives; nothing is left behind."""
-    quick = SMALL | {"training.epochs": "4", "training.steps": "2", "shape.hidden": "16"}
-    train = partial(sgp.train, "nameless", "gripper", "state-centric", overrides=quick, device="cpu")
-    whole = train()
-    snapshots, seen = METHOD.snapshots, []
-
-    def watched(*arguments):
-        for snapshot in snapshots(*arguments):
-            seen.append(snapshot.name)
-            if seen == ["epoch 1", "epoch 2", "epoch 3"]:  # the last of them is not taken note of
-                raise KeyboardInterrupt
-            yield snapshot
-
-    monkeypatch.setattr(METHOD, "snapshots", watched, raising=False)
-    with pytest.raises(KeyboardInterrupt):
-        train(again=True)
-    assert sgp.open_run(whole.folder).record == whole.record  # the one before stands
-    gone_on = train(again=True)
-    assert seen == ["epoch 1", "epoch 2", "epoch 3", "epoch 3", "epoch 4"]
-    beside = dict.fromkeys(("seconds", "processor_seconds"))
-    assert gone_on.record["facts"] | beside == whole.record["facts"] | beside
-    assert gone_on.record["files"] == whole.record["files"]
-    assert gone_on.record["check"] == whole.record["check"]
-    assert not any((home / "training").iterdir())
-
-
 def test_negative_goals_are_refused(tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     data = sgp.load_training_data(SUITE, "gripper")
@@ -90,12 +61,11 @@ def test_negative_goals_are_refused(tmp_path):
         next(METHOD.snapshots(METHOD.variants["pointer"], wrong, tmp_path, 1, "cpu"))
 
 
-def test_an_action_over_an_object_that_occurs_in_no_atom_is_done(tmp_path):
-    """Such objects cannot be told apart without names: their actions have one key."""
-    task, path = Task(LONE), tmp_path / "model.safetensors"
-    training = METHOD.variants["pointer"]
-    _network(training.shape, task.domain_text, 1).save(path)
-    planner = METHOD.decodings["default"].planner(_policy(training, task.domain_text, path), one_step)
+def test_an_action_over_an_object_that_occurs_in_no_atom_is_done():
+    """Without names, such objects cannot be distinguished: their actions have one key."""
+    task, training = Task(LONE), METHOD.variants["pointer"]
+    policy = METHOD.learned(training, task.domain_text, METHOD.network(training, task.domain_text, 1).eval(), "cpu")
+    planner = METHOD.planner(training, policy, METHOD.decodings["default"])
     rollout = planner.solve(task)
     assert (rollout.solved, len(rollout.plan)) == (True, 1)
     (ranking,) = planner.policy.rank([Node(task, task.init)], [one_step(task, task.init)])
@@ -110,7 +80,10 @@ def test_few_scores_that_are_near_each_other_are_one_and_many_are_not():
 
 def test_settings_that_cannot_be_are_told():
     for settings, words in (
-        ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
+        (
+            {"labels.source": "dagger-optimal"},
+            "labels.source is dagger-optimal; expected optimal-only, optimal",
+        ),
         ({"training.depth_weight": "0.1"}, "training.depth_weight is 0.1; expected 0, because all candidates are one"),
     ):
         with pytest.raises(ConfigurationError, match=words):

@@ -1,4 +1,4 @@
-"""The planners that a state-centric training passes through."""
+"""The planners that are checkpoints of a state-centric training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sgp.datasets.training_data import load_training_data
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.loading import planner_of
-from sgp.training.recurrent import RecurrentFit
+from sgp.training import fit
 from tests.conftest import origin_of
 
 METHOD = get_method("state-centric")
@@ -68,7 +68,7 @@ def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, dat
 @pytest.mark.slow
 @every_kind
 def test_the_first_ones_are_skipped_exactly(variant, data, tmp_path):
-    """Whether what was kept is there or not, and whichever moment it is of."""
+    """With and without the files of the earlier training, and for any number of skipped planners."""
     every = described(snapshots(variant, data, tmp_path / "kept"))
     for after in (1, 3):
         for folder in ("kept", f"none{after}"):
@@ -79,16 +79,16 @@ def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, m
     every = described(snapshots("wl-lstm-state", data, tmp_path / "whole"))
     interrupted = snapshots("wl-lstm-state", data, tmp_path / "kept")
     next(interrupted)
-    next(interrupted)  # the first is done with, the second is not
+    next(interrupted)  # the first is processed, the second is not
     interrupted.close()
-    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["epoch2.safetensors"]
-    epochs, advance = [], RecurrentFit._advance
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.safetensors", "epoch4.safetensors"]
+    epochs, train_epoch = [], fit._train_epoch
 
-    def counted(fit):
-        epochs.append(fit.epoch + 1)
-        return advance(fit)
+    def counted(model, optimizer, schedule, number, *further):
+        epochs.append(number)
+        return train_epoch(model, optimizer, schedule, number, *further)
 
-    monkeypatch.setattr(RecurrentFit, "_advance", counted)
+    monkeypatch.setattr(fit, "_train_epoch", counted)
     assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 1)) == every[1:]
     assert epochs == [3, 4, 5, 6, 7]
     assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 3)) == []

@@ -1,4 +1,4 @@
-"""What symt refuses, where it enters, in one sentence each."""
+"""symt rejects invalid input and settings with one sentence each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import sgp
 from sgp.errors import ConfigurationError, StoreError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure, configure_decoding
-from sgp.methods.symt import _network, _planner, _tokens
 from sgp.models.transformer import PAPER
 from sgp.planning.pddl import Problem
 from sgp.planning.rollout import Outcome
@@ -67,7 +66,7 @@ def test_decodings_that_cannot_be_are_told(decoding, words):
 
 
 def test_settings_that_must_agree_are_set_together():
-    """The heads of the paper's size divide its width alone."""
+    """The number of heads of the paper's size divides only the width of that size."""
     settings = {"shape.hidden": "768", "shape.layers": "12", "shape.heads": "12"}
     assert configure(METHOD, "ed", settings)[1].shape == PAPER
 
@@ -102,37 +101,37 @@ def test_negative_goals_are_refused(data, tmp_path):
         next(METHOD.snapshots(METHOD.variants["ed"], wrong, tmp_path, 1, "cpu"))
 
 
-def test_an_action_over_an_object_that_occurs_in_no_atom_is_written(tmp_path):
-    """Its name stands in no token of the state, so that nothing tells which it is; it is an action as others are."""
+def test_an_action_over_an_object_that_occurs_in_no_atom_is_written():
+    """The object's name is no token of the state, yet an action over it is valid."""
     task = Task(LONE)
     for how in ("applicable", "regrounding", "ranked"):
-        rollout = untrained(METHOD.variants["ed"], task, tmp_path, how).solve(task)
+        rollout = untrained(METHOD.variants["ed"], task, how).solve(task)
         assert rollout.solved
         assert len(rollout.plan) == 1
 
 
-def untrained(training, task, folder, how):
-    path = folder / "model.safetensors"
-    _network(training, _tokens(training, task.domain_text).vocabulary, 1).save(path)
-    return _planner(training, task.domain_text, path, METHOD.decodings[how])
+def untrained(training, task, how):
+    network = METHOD.network(training, task.domain_text, 1).eval()
+    learned = METHOD.learned(training, task.domain_text, network, "cpu")
+    return METHOD.planner(training, learned, METHOD.decodings[how])
 
 
 def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path, monkeypatch):
-    """After the first epoch the steps are far too large; with others the training goes on behind it."""
+    """After the first epoch the steps are far too large; with other settings the training continues."""
     training = configure(METHOD, "ed", QUICK_VIEWS | {"training.epochs": "3"})[1]
     whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
     epochs = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
     first = next(epochs).loss
     with monkeypatch.context() as patch:
         patch.setattr(TwoViews, "rate", lambda self, step: 1e30)
-        with pytest.raises(ConfigurationError, match=r"step 4, in epoch 2, has the loss (nan|inf); .* before are kept"):
+        with pytest.raises(ConfigurationError, match=r"step 2 of epoch 2 has the loss (nan|inf); .* before are kept"):
             next(epochs)
     rest = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
     assert [first, *rest] == whole
 
 
 def test_a_run_of_another_token_table_is_refused(run, tmp_path):
-    """All its files are whole, and its weights have another number of tokens than its settings say."""
+    """The files are intact, but the weights have another number of tokens than the settings."""
     folder = shutil.copytree(run.folder, tmp_path / run.folder.name)
     record = json.loads((folder / "run.json").read_text())
     record["training"]["names"] -= 1

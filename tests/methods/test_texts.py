@@ -1,4 +1,4 @@
-"""Sentences as the encoder of methods that plan, and what tells that files are of other weights."""
+"""Sentence encoders of methods that plan, and detection of files with other weights."""
 
 from __future__ import annotations
 

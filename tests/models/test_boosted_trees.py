@@ -138,7 +138,7 @@ def test_trees_are_as_deep_as_they_may_be_and_no_deeper(depth, tmp_path):
 
 @pytest.mark.parametrize(("asked", "count"), [(None, 1), ("3", 3), ("", 1), ("2,1", 1)])
 def test_trees_take_one_thread_unless_the_user_asks_for_more(monkeypatch, tmp_path, asked, count):
-    """Several processes whose threads wait for each other took minutes for a round of boosting."""
+    """With several processes, waiting threads made a round of boosting take minutes."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if asked is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", asked)

@@ -7,8 +7,7 @@ import torch
 import sgp
 from sgp.contracts.renaming import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
@@ -55,7 +54,7 @@ def test_names_of_objects_change_no_multiset_of_scores(tasks):
 
 
 def test_candidates_hear_of_their_siblings(tasks):
-    """A candidate's score is of the tree: without the others it is another one."""
+    """The score of a candidate depends on the other candidates of the tree."""
     task = tasks[-1]
     choice = Lookahead("types")(task, task.init)
     alone = ENCODER.encode(task, task.init, choice[:1])
@@ -65,9 +64,9 @@ def test_candidates_hear_of_their_siblings(tasks):
 
 def test_depths_have_scores_of_their_own(tasks):
     model, trees = network(), concatenate_trees([tree(task) for task in tasks[:3]])
-    scores, depths = model(model.marked(*trees.joined()))
+    scores, depths = model(model.graphs(*trees.joined()))
     assert len(scores) == trees.candidates.sum()
     assert len(depths) == trees.depths.sum()
-    expected = model.carried(trees.joined().nodes, model.marked(*trees.joined()).arguments)
+    expected = model.carried(trees.joined().nodes, model.graphs(*trees.joined()).arguments)
     last = expected[-1] @ model.probe.weight[0]
     assert depths[-1].item() == pytest.approx(last.item(), rel=1e-5)

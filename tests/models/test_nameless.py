@@ -38,7 +38,7 @@ def tree(encoder, task):
 
 @pytest.mark.parametrize("domain", list(SUITE.domains))
 def test_scores_are_those_of_the_definition_object_by_object(domain):
-    """Against loops over objects, atoms and heads that share no line with the network."""
+    """Against loops over objects, atoms and heads that share no code with the network."""
     encoder, model = network(domain)
     (task,) = tasks(domain, 1)
     found = tree_scores(model, tree(encoder, task), "cpu")[0]
@@ -57,7 +57,7 @@ def by_definition(encoder, model, task):
     carried = [model.start.clone() for _ in things]
 
     def attended(asked, keys, values):
-        """What one asks of many, head by head."""
+        """Return the attention of one query over many keys, head by head."""
         heard = []
         for head in range(heads):
             part = slice(head * width, (head + 1) * width)
@@ -132,7 +132,7 @@ def test_actions_that_differ_in_interchangeable_objects_have_one_key_and_cost_th
 
 
 def test_drawn_vectors_are_like_names(monkeypatch):
-    """Of one problem always the same, so that a plan is one; another for each object."""
+    """Random vectors are fixed by problem, so that plans are deterministic, and differ by object."""
     encoder, model = network("gripper", drawn=True)
     policy = ActionProbabilities(encoder, model, "cpu")
     task, other = tasks("gripper", 2)

@@ -31,7 +31,7 @@ def test_steps_give_what_the_whole_sequence_gives(head):
     for step in range(7):
         outputs, hidden = model.step(rows[:, step], hidden)
         assert np.allclose(outputs, whole[:, step], atol=1e-6)
-    # A node at the start beside one on its way.
+    # One node at the start and one on its way.
     mixed, _ = model.step(rows[:2, 0], [None, hidden[1]])
     assert np.allclose(mixed[0], whole[0, 0], atol=1e-6)
     assert not np.allclose(mixed[1], whole[1, 0], atol=1e-3)

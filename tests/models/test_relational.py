@@ -28,7 +28,7 @@ def graphs(count, seed):
 
 
 def values(model, each):
-    """The values of graphs computed together."""
+    """Return the values of graphs computed together."""
     before = np.cumsum([0, *(objects for objects, _ in each)])
     joined = {
         name: np.concatenate([rows[name] + at for (_, rows), at in zip(each, before, strict=False)]) for name in ARITIES
@@ -62,13 +62,13 @@ def test_the_direction_of_a_tuple_and_its_relation_matter():
 
 
 def test_one_layer_by_hand():
-    """Two objects, one of them clear: only biases speak, since all objects start from zero."""
+    """Two objects, one of them clear: only biases contribute, since all objects start from zero."""
     model = network(layers=1, hidden=2)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-        model.messages._relation_mlps["0"]._outer.bias.copy_(torch.tensor([1.0, 3.0]))  # what being clear sends
-        model.update._update._inner.weight[:2, :2] = torch.eye(2)  # messages stand before what is carried
+        model.messages._relation_mlps["0"]._outer.bias.copy_(torch.tensor([1.0, 3.0]))  # message of `clear`
+        model.update._update._inner.weight[:2, :2] = torch.eye(2)  # messages come before the object's own vector
         model.update._update._outer.weight[:, :2] = torch.eye(2)
         model.normalised.weight.fill_(1.0)
         model.read_object._inner.bias.fill_(1.0)

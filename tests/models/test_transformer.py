@@ -12,10 +12,10 @@ from sgp.errors import ConfigurationError
 from sgp.models.transformer import (
     PAPER,
     Attention,
-    Before,
     Encoded,
     HeuristicTransformer,
     Layer,
+    PastKeyValues,
     PlanTransformer,
     Seen,
     SequenceTransformer,
@@ -42,7 +42,7 @@ def atoms(count, rows=9, seed=2):
 
 
 def test_layers_of_the_papers_size_have_its_parameters():
-    """7M and 16M are printed: without the embeddings, and each stack's layers sharing their weights."""
+    """The paper prints 7M and 16M: without the embeddings, and with weights shared within each stack."""
     assert count(Layer(PAPER)) == 7_087_872
     assert count(Layer(PAPER, crossing=True)) == 9_451_776
     whole = PlanTransformer(200, 3, PAPER)
@@ -54,25 +54,25 @@ def test_attention_is_torchs():
     torch.manual_seed(0)
     own, theirs = Attention(SMALL), nn.MultiheadAttention(SMALL.hidden, SMALL.heads, batch_first=True)
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([own.asks.weight, own.keys.weight, own.values.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([own.asks.bias, own.keys.bias, own.values.bias]))
+        theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
         theirs.out_proj.weight.copy_(own.out.weight)
         theirs.out_proj.bias.copy_(own.out.bias)
     rows, others = torch.randn(2, 5, SMALL.hidden), torch.randn(2, 7, SMALL.hidden)
-    open_to = torch.rand(2, 1, 7) < 0.7
-    open_to[:, :, 0] = True
-    taken, scores = own(rows, own.kept(others), open_to, scores=True)
-    expected, weights = theirs(rows, others, others, key_padding_mask=~open_to[:, 0], average_attn_weights=False)
+    attention_mask = torch.rand(2, 1, 7) < 0.7
+    attention_mask[:, :, 0] = True
+    taken, scores = own(rows, own.key_values(others), attention_mask, scores=True)
+    expected, weights = theirs(rows, others, others, key_padding_mask=~attention_mask[:, 0], average_attn_weights=False)
     assert torch.allclose(taken, expected, atol=1e-6)
     assert torch.allclose(scores, weights, atol=1e-6)
-    fused, nothing = own(rows, own.kept(others), open_to, scores=False)
+    fused, nothing = own(rows, own.key_values(others), attention_mask, scores=False)
     assert torch.allclose(fused, expected, atol=1e-6)
     assert nothing is None
 
 
 @pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
 def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
-    """Results, what layers leave and gradients, with padding among atoms and behind plans."""
+    """Results, outputs of layers and gradients are equal, with padding among atoms and after plans."""
     told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
     plans, written = torch.randint(5, TOKENS, (2, 8)), torch.ones(2, 8, dtype=torch.bool)
     real[1, 6:] = written[1, 5:] = False
@@ -145,11 +145,11 @@ def test_what_is_kept_gives_what_reading_all_again_gives(kind):
     before, done = None, 0
     for step in [1, 3, 2] * 10:
         piece = sequences[:, done : done + step]
-        logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, before=before)
+        logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, past=before)
         assert torch.allclose(logits, whole[:, done : done + step], atol=1e-9)
-        kept = [new.behind(old) for new, old in zip(more, before.layers if before else [None] * len(more), strict=True)]
+        kept = [new.after(old) for new, old in zip(more, before.layers if before else [None] * len(more), strict=True)]
         done += step
-        before = Before(kept, torch.ones(1, done, dtype=torch.bool))
+        before = PastKeyValues(kept, torch.ones(1, done, dtype=torch.bool))
     assert done == 60
 
 
@@ -210,7 +210,7 @@ def test_the_losses_are_those_printed_and_nothing_for_equal_names():
 
 
 def test_a_heuristic_reads_nothing_but_what_two_namings_share():
-    """Whatever the other numbers of the last layer are."""
+    """Random values in the outputs after the first `width`, which depend on the naming, change nothing."""
     heuristic, told, real = model(HeuristicTransformer, ARITY), atoms(2), torch.ones(2, 9, dtype=torch.bool)
     one = heuristic.values(told, real)
     encode = heuristic.encode

@@ -10,13 +10,14 @@ import pytest
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.planning.clock import Clock, OutOfMemory, OutOfTime, look, looking, stop
+from sgp.planning.clock import Clock, OutOfMemory, OutOfTime, check_limits, stop_flag, with_limit_checks
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
+from sgp.planning.width_search import SearchLimits, search_states
 
 
 class Hand:
@@ -42,12 +43,12 @@ def test_work_goes_on_until_a_reading_finds_that_its_seconds_are_over():
         with hand.clock.within(10):
             hand.time = 9
             hand.clock.read()
-            look()
+            check_limits()
             hand.time = 11
-            look()  # nothing was read yet
+            check_limits()  # not read yet
             hand.clock.read()
-            assert stop()[0]
-            look()
+            assert stop_flag()[0]
+            check_limits()
             raise AssertionError("a look did not end the work")
 
     with pytest.raises(OutOfTime):
@@ -61,10 +62,10 @@ def test_memory_ends_work_as_seconds_do():
         with hand.clock.within(10):
             hand.bytes = 100
             hand.clock.read()
-            look()
+            check_limits()
             hand.bytes = 101
             hand.clock.read()
-            next(looking(range(3)))
+            next(with_limit_checks(range(3)))
             raise AssertionError("a look did not end the work")
 
     with pytest.raises(OutOfMemory):
@@ -85,20 +86,20 @@ def test_work_that_ends_too_late_is_out_of_time_without_a_reading():
 def test_a_piece_of_work_begins_anew():
     hand = Hand()
     with pytest.raises(OutOfTime), stopped(hand):
-        look()
+        check_limits()
     with hand.clock.within(1):
         hand.clock.read()
-        look()
-        assert not stop()[0]
-    look()
-    assert not stop()[0]
+        check_limits()
+        assert not stop_flag()[0]
+    check_limits()
+    assert not stop_flag()[0]
 
 
 def test_a_thread_reads_while_work_runs():
     def work():
         with Clock() as clock, clock.within(0.1):
             while True:
-                look()
+                check_limits()
                 time.sleep(0.01)
 
     with pytest.raises(OutOfTime):
@@ -107,7 +108,7 @@ def test_a_thread_reads_while_work_runs():
 
 @contextmanager
 def stopped(hand=None):
-    """The work of a clock that was told to stop."""
+    """Run the block within a clock whose time is up."""
     hand = hand or Hand()
     with hand.clock.within(1):
         hand.time += 2
@@ -116,7 +117,9 @@ def stopped(hand=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("successors", [one_step, Lookahead(), Lookahead("types", enough=16)], ids=["one", "iw", "aiw"])
+@pytest.mark.parametrize(
+    "successors", [one_step, Lookahead(), Lookahead("types", min_novel=16)], ids=["one", "iw", "aiw"]
+)
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
 def test_looking_for_candidates_stops(task, mode, successors):
     own = Task(task.problem, mode)
@@ -126,27 +129,12 @@ def test_looking_for_candidates_stops(task, mode, successors):
 
 
 def test_compiled_searches_stop_between_two_candidates(task):
-    """What they found by then is thrown away by the look after them; here it is seen."""
-    from sgp.planning.lookahead import _novelty_forms
-    from sgp.planning.novelty import Search, novel_states
-    from sgp.planning.symmetry import NO_SYMMETRY
+    """The limit check afterwards discards the candidates found before the stop; this test reads them."""
 
-    forms, count = _novelty_forms(task, "none", task.model)
-    fluents = np.array(task.fluents(task.init), np.int32)
+    fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000)
+    ground, forms = task.model.arrays(symmetric=False), task.model.forms("none")
     found = [
-        len(
-            novel_states(
-                task.model.operators,
-                forms,
-                count,
-                task.model.goal,
-                task.model.atoms,
-                fluents,
-                Search(0, 0, 1000),
-                NO_SYMMETRY,
-                np.array([told]),
-            ).parents
-        )
+        len(search_states(ground, None, forms, fluents, limits, False, 0, np.array([told]))[1].parents)
         for told in (False, True)
     ]
     assert found[0] > 1
@@ -162,7 +150,7 @@ def test_embedding_stops(task):
         marked.embed(task, task.init, choice)
     with pytest.raises(OutOfTime), stopped():
         wl.embed_candidates(task, [task.init], [choice])
-    assert np.array_equal(wl.embed_candidates(task, [task.init], [choice]), before)  # nothing is left half done
+    assert np.array_equal(wl.embed_candidates(task, [task.init], [choice]), before)  # no partial result is cached
 
 
 def test_reading_and_instantiation_stop(task):

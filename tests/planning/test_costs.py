@@ -10,8 +10,15 @@ import pytest
 from sgp.datasets.experts import expert_costs, expert_lengths, expert_plans
 from sgp.datasets.importing import import_folder
 from sgp.errors import PddlError, UnsupportedPddl
-from sgp.evaluation.attempts import AttemptRow, read_attempts, write_attempts
-from sgp.evaluation.coverage import Attempt, scores
+from sgp.evaluation.attempts import (
+    Attempt,
+    AttemptRow,
+    attempts_frame,
+    plan_and_expert,
+    read_attempts,
+    scores,
+    write_attempts,
+)
 from sgp.evaluation.scores import Measurement
 from sgp.planning.costs import LARGEST
 from sgp.planning.experts import OPTIMAL, find_plan
@@ -107,7 +114,7 @@ def test_costs_that_cannot_be_used_are_named_by_the_import_and_the_search(home, 
     (tmp_path / "p.pddl").write_text(problem.problem_pddl)
     with pytest.raises(PddlError, match=rf"p\.pddl, line 1: .*{number}"):
         import_folder(tmp_path, "walks")
-    assert list((home / "suites").iterdir()) == []
+    assert list((home / "suites").glob("[!.]*")) == []
 
 
 @pytest.mark.parametrize("number", [".5", "1e2", "+3", "abc", "(+ 1 2)"])
@@ -202,9 +209,10 @@ def test_plans_are_compared_with_the_experts_by_cost(home, tmp_path):
     assert found["plan_length_ratio"] == pytest.approx((100 / 3 + 1) / 2)
     assert (found["plan_length"], found["plan_cost"]) == (1.0, 100.0)
     rows = AttemptRow.of(subject, tried, lengths, {}, costs)
-    assert [row.compared for row in rows] == [(3.0, 100.0), (1, 1)]
-    write_attempts(tmp_path / "rows.csv", rows)
-    assert read_attempts(tmp_path / "rows.csv") == rows
-    before = Attempt(costly.name, costly.sha256, 4, Outcome.SOLVED, ("(move k0 k3)",), 1, 0.1)  # by an earlier edition
+    numbers = [(row.length, row.expert_length, row.cost, row.expert_cost) for row in rows]
+    assert [plan_and_expert(*each) for each in numbers] == [(100.0, 3.0), (1, 1)]
+    write_attempts(tmp_path / "rows.csv", attempts_frame(rows))
+    assert list(read_attempts(tmp_path / "rows.csv").expert_cost.fillna(0)) == [3.0, 0.0]
+    before = Attempt(costly.name, costly.sha256, 4, Outcome.SOLVED, ("(move k0 k3)",), 1, 0.1)  # by an earlier version
     assert not [each for each in scores(subject, [before], lengths, expert_costs=costs) if "ratio" in each.metric]
-    assert AttemptRow.of(subject, [before], lengths, {}, costs)[0].compared is None
+    assert plan_and_expert(1, lengths[costly.sha256], None, 3.0) is None

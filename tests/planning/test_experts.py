@@ -138,7 +138,7 @@ def test_expert_plans_are_valid_for_the_task(two_blocks):
 
 
 def test_a_second_is_the_search_s_own(three_blocks):
-    """Starting the driver and translating take about as long."""
+    """Starting the driver and translating take about one second themselves."""
     assert len(find_plan(three_blocks.problem, [dataclasses.replace(OPTIMAL, seconds=1)]).plan) == 6
 
 

@@ -1,4 +1,4 @@
-"""Instantiation is compared with pymimir's grounded mode, which finds the same delete relaxation in another way."""
+"""Instantiation against pymimir's grounded mode, an independent implementation of the delete relaxation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pymimir.advanced import formalism, search
 
 from sgp.domains import all_domains
 from sgp.planning.candidates import Candidates
-from sgp.planning.ground_model import GroundModel
-from sgp.planning.instances import TooLarge
+from sgp.planning.ground_model import GroundModel, TooLarge
+from sgp.planning.native import native_output_silenced
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.policy import one_step
-from sgp.planning.silence import native_output_silenced
+from sgp.planning.problem_index import ProblemIndex
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
@@ -29,9 +29,9 @@ def generated(domain):
 
 
 def atoms_of_pymimir(problem):
-    """The fluent atoms that are true at first or that an action adds which pymimir instantiates.
+    """Fluent atoms, initially true or added by an action, that pymimir instantiates.
 
-    It also has those that actions only delete where they never hold.
+    pymimir also instantiates atoms that are never true and that actions only delete.
     """
     parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
     parsed = parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
@@ -52,7 +52,7 @@ def test_atoms_that_can_be_reached_are_those_of_pymimir(domain):
         task = Task(problem)
         goal = {literal.atom for literal in task.goal}
         ours = set(task.model.fluents)
-        assert ours | goal == atoms_of_pymimir(problem) | goal  # the goal's atoms are known, reached or not
+        assert ours | goal == atoms_of_pymimir(problem) | goal  # goal atoms are known, reachable or not
         for atom, index in task.model.fluents.items():
             assert task.fluent(index) == atom
 
@@ -72,7 +72,7 @@ def locks():
 
 
 def test_what_is_never_reached_is_left_out(locks):
-    """Nothing is ever lost and c is no key; atoms without arguments and an effect that is nothing are no trouble."""
+    """No key is ever lost and c is no key; atoms without arguments and empty effects are supported."""
     found = [str(locks.model.action(number)) for number in range(len(locks.model))]
     assert found == [
         *("(take a)", "(take b)"),
@@ -95,7 +95,7 @@ def test_a_goal_that_speaks_of_what_is_never_reached(locks, goal, possible):
 
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
 def test_successors_without_states_are_those_with_states(locks, mode):
-    """Among them one state reached by two actions, one that is the state itself, and goals."""
+    """Includes a state reached by two actions, one that is its own successor, and goals."""
     locks, courier = Task(locks.problem, mode), Task(Problem("courier", COURIER, COURIER_PROBLEM), mode)
     for task in (locks, courier):
         met = [task.init]
@@ -107,7 +107,7 @@ def test_successors_without_states_are_those_with_states(locks, mode):
             names = dict(zip(ours.identities, (each.state for each in ours), strict=True))
             assert len(names) == len({each.state for each in theirs})
             for place, each in enumerate(theirs):
-                changed = set(ours.changed[ours.first[place] : ours.first[place + 1]].tolist())
+                changed = set(ours.changed[ours.indptr[place] : ours.indptr[place + 1]].tolist())
                 assert changed == set(task.fluents(state)) ^ set(task.fluents(each.state))
             met += [each.state for each in theirs if each.state not in met]
         assert len(met) == (8 if task is locks else 5)
@@ -139,25 +139,27 @@ def test_instances_are_limited():
     problem = blocks_problem(
         " ".join(names), " ".join(f"(ontable {name}) (clear {name})" for name in names), "(on b0 b1)"
     )
-    task = Task(problem)
-    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 400)) == 840
-    with pytest.raises(TooLarge):  # 400 pairs of blocks to stack
-        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 399)
-    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 840)) == 840
-    with pytest.raises(TooLarge):
-        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 839)
+    index = ProblemIndex(*problem.read())
+
+    def count(most, in_all=None):
+        return len(GroundModel(index, lambda atoms: range(len(atoms)), True, most, in_all))
+
+    assert count(400) == count(None, 840) == 840
+    for bounds in ((399,), (None, 839)):  # 400 pairs of blocks to stack
+        with pytest.raises(TooLarge):
+            count(*bounds)
 
 
 def test_the_arguments_of_atoms_and_actions_stand_beside_them(locks):
     model, names = locks.model, [thing.name for thing in locks.objects]
 
-    def named(lists, place):
-        return tuple(names[each] for each in lists.values[lists.first[place] : lists.first[place + 1]])
+    def named(row):
+        return tuple(names[each] for each in row.tolist() if each >= 0)
 
     for atom, index in model.fluents.items():
-        assert named(model.fluent_arguments, index) == atom.objects
+        assert named(model.arguments[index]) == atom.objects
     for number in range(len(model)):
-        assert named(model.action_arguments, number) == model.action(number).objects
+        assert named(model.rows[number, 1:]) == model.action(number).objects
     kinds = {(atom.predicate, int(model.predicates[index])) for atom, index in model.fluents.items()}
     assert len(kinds) == len({number for _, number in kinds}) == 2
     assert (model.predicates >= 0).sum() == len(model.fluents)

@@ -1,4 +1,4 @@
-"""What joins and instantiation find is compared with what pymimir finds in another way."""
+"""Applicable actions by joins and by instantiation, against pymimir's."""
 
 from __future__ import annotations
 
@@ -16,21 +16,18 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Task
+from tests.planning.pymimir_oracle import PymimirOracle
 
 WIDE = Path(__file__).parents[1] / "cases" / "wide-predicate"
 
 
-def by_pymimir(task, state):
-    found = (task._learn(each) for each in task._generator.generate_applicable_actions(state))
-    return [str(each.actions[0]) for each in sorted(found, key=lambda each: each.place)]
-
-
 def by_joins(task, state):
-    return [str(each) for each in task.lifted.applicable(task.fluents(state), alike=False)]
+    instances = task.lifted.applicable(task.fluents(state), representatives=False)
+    return [str(instances.action(number)) for number in range(len(instances))]
 
 
 def changing(problem):
-    """The same problem where the action deletes the wide atom, so that it is no static one."""
+    """Return the same problem with an action that deletes the wide atom, so that it is not static."""
     domain = problem.domain_pddl.replace(
         "(not (loose ?p))", "(not (loose ?p)) (not (plan-of ?p ?h1 ?h2 ?h3 ?f1 ?f2 ?f3))"
     )
@@ -42,14 +39,14 @@ def changing(problem):
 def test_atoms_of_a_wide_predicate_bind_all_that_they_hold(changes):
     problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
     problem = changing(problem) if changes else problem
-    tasks = Task(problem), Task(problem, "lifted")
+    tasks, oracle = (Task(problem), Task(problem, "lifted")), PymimirOracle(problem)
     assert tasks[0].mode == ("lifted" if changes else "grounded")
     for task in tasks:
         state = task.init
         for left in range(30, 0, -3):  # each of ten parts has three plans
             found = by_joins(task, state)
             assert len(found) == left
-            assert found == by_pymimir(task, state) == [str(each.actions[0]) for each in task.applicable(state)]
+            assert found == oracle.applicable(task, state) == list(map(str, task.applicable(state)))
             state = task.successors(state)[-1].state
         assert task.is_goal(state)
 
@@ -59,14 +56,14 @@ def test_a_problem_with_a_wide_predicate_is_solved(home):
     run = sgp.train("contrastive-jumps", "suite", "assembly")
     problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
     for each in (problem, changing(problem)):
-        sgp.solve(each, run.folder)  # compiles what is not compiled yet, which no limit interrupts
+        sgp.solve(each, run.folder)  # compiles missing kernels, which no limit interrupts
         rollout = sgp.solve(each, run.folder, Limit(seconds=20))
         assert (rollout.outcome, len(rollout.plan)) == (Outcome.SOLVED, 10)
         assert rollout.seconds < 10
 
 
 def random_problem(seed):
-    """Predicates of up to six arguments, constants, variables that stand twice, and literals of every kind."""
+    """Problem with predicates of up to six arguments, constants, repeated variables and every kind of literal."""
     rng = random.Random(seed)
     arities = {f"p{number}": rng.choice([0, 1, 1, 2, 2, 3, 4, 6]) for number in range(rng.randint(2, 6))}
     objects = {f"o{number}": rng.choice("st") for number in range(rng.randint(2, 5))}
@@ -103,22 +100,22 @@ def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
     met = 0
     for seed in range(100):
         problem, rng = random_problem(seed), random.Random(seed)
-        lifted, grounded = Task(problem, "lifted"), Task(problem, "grounded")
+        lifted, grounded, oracle = Task(problem, "lifted"), Task(problem, "grounded"), PymimirOracle(problem)
         state, same = lifted.init, grounded.init
         for _ in range(4):
-            expected = by_pymimir(lifted, state)
+            expected = oracle.applicable(lifted, state)
             assert by_joins(lifted, state) == expected, seed
-            assert [str(each.actions[0]) for each in grounded.applicable(same)] == expected, seed
+            assert list(map(str, grounded.applicable(same))) == expected, seed
             if not expected:
                 break
             met, place = met + 1, rng.randrange(len(expected))
-            state = lifted.after(state, lifted.applicable(state)[place])
-            same = grounded.after(same, grounded.applicable(same)[place])
+            state = lifted.apply(state, lifted.applicable(state)[place])
+            same = grounded.apply(same, grounded.applicable(same)[place])
     assert met > 100
 
 
 def endless(objects):
-    """No action is applicable, which is known when seven of eight parameters have taken all values."""
+    """A problem without applicable actions; this is found only after enumerating seven of eight parameters."""
     parameters = " ".join(f"?x{number}" for number in range(8))
     domain = (
         f"(define (domain d) (:requirements :equality) (:predicates (p ?x)) (:action a :parameters ({parameters})\n"

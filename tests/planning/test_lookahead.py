@@ -5,16 +5,16 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.loading import planner_of
-from sgp.planning.lookahead import Lookahead
+from sgp.planning.lookahead import Lookahead, check_candidate_set, successors_for
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_step
-from sgp.planning.reach import check_reach, successors_for
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
 from sgp.policies.random_successor import RandomSuccessor
 from tests.conftest import COURIER, blocks_problem
+from tests.planning.pymimir_oracle import PymimirOracle
 from tests.sampling import pairwise
 
 SUITE = sgp.load_suite("state-centric")
@@ -26,7 +26,7 @@ def plans(candidates):
 
 
 def naive(task, state, abstraction="none"):
-    """IW(1) as defined, every successor made: the oracle."""
+    """Oracle: IW(1) by its definition, with every successor generated."""
     types = {thing.name: "object" if abstraction == "base" else thing.types for thing in task.objects}
     goal = set() if abstraction == "goals" else {literal.atom for literal in task.goal}
 
@@ -76,7 +76,7 @@ def test_typed_domains_with_constants_and_negative_goals_too(courier):
 
 
 def test_types_keep_apart_what_the_base_abstraction_confuses():
-    """A place that only a parcel was seen at is new for a van, unless all objects are of one type."""
+    """A place where only a parcel was seen is novel for a van, unless all objects are of one type."""
     text = (
         "(define (problem p) (:domain courier) (:objects v1 - van b1 - bike q1 - parcel shop mill yard - place)"
         " (:init (at v1 depot) (at b1 depot) (at q1 shop) (road depot shop) (road shop mill) (road mill yard))"
@@ -86,7 +86,7 @@ def test_types_keep_apart_what_the_base_abstraction_confuses():
     assert "(drive v1 depot shop) (drive v1 shop mill)" in plans(Lookahead("types")(task, task.init))
     base = plans(Lookahead("base")(task, task.init))
     assert "(drive v1 depot shop)" in base  # a successor is a candidate in any case
-    assert "(drive v1 depot shop) (drive v1 shop mill)" not in base  # and not expanded: nothing about it is novel
+    assert "(drive v1 depot shop) (drive v1 shop mill)" not in base  # and not expanded, because no atom of it is novel
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -106,7 +106,7 @@ def test_paths_lead_there_and_parents_are_earlier(domain):
 
 
 def test_sussmans_anomaly_needs_three_jumps(three_blocks):
-    """c on a; wanted: a on b on c. Every goal atom has width 1, their order does not."""
+    """c on a; goal a on b on c. Every goal atom has width 1, in any order."""
     reached, jumps = {three_blocks.init}, 0
     while not any(map(three_blocks.is_goal, reached)):
         reached |= {each.state for state in reached for each in Lookahead()(three_blocks, state)}
@@ -115,13 +115,13 @@ def test_sussmans_anomaly_needs_three_jumps(three_blocks):
 
 
 def test_a_layer_keeps_those_with_more_of_the_goal():
-    """Three towers could grow; one candidate a layer is expanded, and it is the one with the goal atom."""
+    """Three towers could grow; only one candidate per layer is expanded, the one with the goal atom."""
     on_table = " ".join(f"(ontable {name}) (clear {name})" for name in "abcd")
     task = Task(blocks_problem("a b c d", on_table, "(on d c)"))
     expanded = {each.parent for each in Lookahead(layer=1)(task, task.init) if each.parent is not None}
     whole = {each.parent for each in Lookahead()(task, task.init) if each.parent is not None}
     assert len(expanded) < len(whole)
-    # The first layer is tied at no goal atom: the first seen is kept, (pick-up a).
+    # In the first layer no goal atom is true: the tie is broken in favour of the first, (pick-up a).
     assert min(expanded) == 0
     text = blocks_problem("a b c d", on_table, "(holding d)")
     task = Task(text)
@@ -135,7 +135,7 @@ def test_a_layer_keeps_those_with_more_of_the_goal():
 def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, enough):
     task = Task(SUITE.problems("visitall", "validation")[0], mode)
     for state in [task.init, *(each.state for each in task.successors(task.init))]:
-        whole, found = Lookahead()(task, state), Lookahead(enough=enough)(task, state)
+        whole, found = Lookahead()(task, state), Lookahead(min_novel=enough)(task, state)
         goals = [len(set(task.goal_atoms) & set(task.atoms(each.state))) for each in whole]
         better = [count > len(set(task.goal_atoms) & set(task.atoms(state))) for count in goals]
         last = max(len(each.actions) for each in whole)
@@ -156,24 +156,26 @@ def test_both_ways_to_search_keep_the_same_layers(domain):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
-    task, lifted = (Task(SUITE.problems(domain, "validation")[0], mode) for mode in ("grounded", "lifted"))
+    problem = SUITE.problems(domain, "validation")[0]
+    task, lifted, oracle = Task(problem, "grounded"), Task(problem, "lifted"), PymimirOracle(problem)
     model, state, same = task.model, task.init, lifted.init
 
     def listed(lists, action):
-        return set(lists.values[lists.first[action] : lists.first[action + 1]].tolist())
+        return set(lists.indices[lists.indptr[action] : lists.indptr[action + 1]].tolist())
 
     for _ in range(6):
         true = set(task.fluents(state))
         possible = [n for n in range(len(model)) if listed(model.operators.needs, n) <= true]
         usable = [n for n in possible if not listed(model.operators.forbids, n) & true]
-        expected = lifted.applicable(same)  # by pymimir's join
-        assert [model.action(n) for n in usable] == [each.actions[0] for each in expected]
+        expected = lifted.applicable(same)
+        assert list(map(str, expected)) == oracle.applicable(lifted, same)
+        assert [model.action(n) for n in usable] == expected
         for n, each in zip(usable, expected, strict=True):
             after = (true - listed(model.operators.deletes, n)) | listed(model.operators.adds, n)
             assert {task.fluent(atom) for atom in after} == {
-                *map(lifted.fluent, lifted.fluents(lifted.after(same, each)))
+                *map(lifted.fluent, lifted.fluents(lifted.apply(same, each)))
             }
-        assert [each.actions for each in task.applicable(state)] == [each.actions for each in expected]
+        assert task.applicable(state) == expected
         state, same = task.successors(state)[-1].state, lifted.successors(same)[-1].state
 
 
@@ -205,7 +207,7 @@ def test_dead_ends_and_unreachable_goals_are_outcomes(quick_run):
 
 
 def test_every_policy_can_jump_within_the_horizon(three_blocks):
-    """Shared by all policies of the house; a jump counts its actions."""
+    """Shared by all built-in policies; a jump counts its actions."""
     rollout = Planner(RandomSuccessor(1), Lookahead()).solve(three_blocks)
     assert rollout.solved
     assert len(rollout.plan) > len(rollout.steps)
@@ -260,20 +262,20 @@ def test_both_ways_to_search_keep_the_same_layers_with_negative_goals(layer):
 
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
 def test_enough_novel_states_end_nothing_without_progress(mode):
-    """No state of the first depth has more of the goal, so that the search goes on, however many were novel."""
+    """No state at depth 1 satisfies more goals, so the search continues, whatever the number of novel states."""
     init = "(ontable a) (ontable b) (on c a) (clear b) (clear c)"
     task = Task(blocks_problem("a b c", init, "(on a b) (on b c)"), mode)
-    first = Lookahead(enough=1)(task, task.init)
+    first = Lookahead(min_novel=1)(task, task.init)
     assert len([each for each in first if len(each.actions) == 1]) == 2, "more than enough, but none is nearer"
     assert max(len(each.actions) for each in first) == 2, "b on c is progress; the depth after is not searched"
     assert max(len(each.actions) for each in Lookahead()(task, task.init)) > 2
 
 
 def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
-    check_reach("iw", 0)
+    check_candidate_set("iw", 0)
     assert successors_for("iw") == successors_for("iw", 0) == Lookahead()
-    assert successors_for("iw", 1) == Lookahead(enough=1)
-    for refusing in (check_reach, successors_for):
+    assert successors_for("iw", 1) == Lookahead(min_novel=1)
+    for refusing in (check_candidate_set, successors_for):
         with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
             refusing("iw", -1)
         with pytest.raises(ConfigurationError, match="candidates is 'jumps'; expected one of one-step, iw"):

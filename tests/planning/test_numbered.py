@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from sgp.planning.numbered import Numbered
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.pddl_reading import read_as_written
+from sgp.planning.pddl_writing import Numbered
 from sgp.planning.simulation import first_fault
 from sgp.planning.validation import VAL, _run, val_program, validate
 
 WORDS = ["after", "at-most-once", "define", "duration", "is-violated", "minimize", "name", "problem", "total-time"]
-MEANT = ["and", "decrease", "either", "forall", "not", "number", "preference", "when"]  # types and predicates no more
+MEANT = ["and", "decrease", "either", "forall", "not", "number", "preference", "when"]  # neither types nor predicates
 
-# Types that are no tree, a variable of a supertype, quantifiers over types, a constant, effects under conditions.
+# Types that are no tree, a variable of a supertype, quantifiers over types, a constant, conditional effects.
 DOMAIN = """(define (domain name) (:requirements :adl)
   (:types TYPE box - thing big - (either box TYPE)) (:constants CONSTANT - TYPE)
   (:predicates (PREDICATE ?x - TYPE) (seen ?x - thing) (near ?x - thing ?y - thing))

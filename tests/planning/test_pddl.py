@@ -43,7 +43,6 @@ def test_a_problem_is_read_with_negative_goals_and_case_is_ignored():
     ("text", "line", "words"),
     [
         ("(define (domain d)\n\n (:durative-action a))", 3, ":durative-action"),
-        ("(define (domain d)\n (:requirements :strips\n  :magic))", 3, ":magic"),
         ("(define (domain d)\n (:action a :parameters (?x)\n  :effect (when (p) (q))))", 3, "'p' is undefined"),
         (
             "(define (domain d) (:predicates (p ?x) (q))\n (:action a :precondition (forall (?x) (p ?x)) :effect (q)))",

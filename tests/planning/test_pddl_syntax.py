@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgp.errors import PddlError
-from sgp.planning.pddl_syntax import Block, Source, normalise, read_sections, words_of
+from sgp.planning.pddl_syntax import Block, Source, normalise, read_sections
 
 TEXT = """\
 ; a comment (with parentheses
@@ -18,7 +18,7 @@ def test_a_text_is_read_as_nested_lists_whose_items_know_their_lines():
     name, (types, action) = read_sections(Source("my.pddl", TEXT), "domain")
     assert name == "d"
     assert (types, action) == ([":types", "van", "-", "thing"], [":action"])
-    assert [(word, word.line) for word in words_of(types, 1, Source("my.pddl", TEXT))] == [
+    assert [(word, word.line) for word in Source("my.pddl", TEXT).words(types)] == [
         ("van", 3),
         ("-", 4),
         ("thing", 4),
@@ -35,7 +35,7 @@ def test_a_list_among_words_is_refused_with_its_line():
     source = Source("my.pddl", "(define (problem p)\n (:objects a\n  (b c)))")
     _, (section,) = read_sections(source, "problem")
     with pytest.raises(PddlError, match=r"my\.pddl, line 3: expected a name, found a list '\(b \.\.\.'"):
-        list(words_of(section, 1, source))
+        list(source.words(section))
 
 
 def test_a_remark_names_the_first_line_and_how_many_more_there_are():

@@ -12,7 +12,7 @@ import sgp
 from sgp.errors import ConfigurationError
 from sgp.memory import resident_memory
 from sgp.planning import planner as planner_module
-from sgp.planning.clock import Clock, looking
+from sgp.planning.clock import Clock, with_limit_checks
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome, Rollout
@@ -92,7 +92,7 @@ def test_a_state_without_unvisited_successors_is_stuck(two_blocks):
 
 
 def test_a_state_without_any_successor_is_stuck(courier):
-    # To the shop without the parcel: the van cannot return and nothing can be loaded.
+    # To the shop without the parcel: the van cannot return and the parcel cannot be loaded.
     rollout = Planner(by_name(drive=0.0, load=1.0)).solve(courier)
     assert rollout.outcome is Outcome.STUCK
     assert [str(action) for action in rollout.plan] == ["(drive v1 depot shop)"]
@@ -162,7 +162,7 @@ def test_a_faithful_policy_takes_no_goal_state_that_it_did_not_choose(two_blocks
     def generated(task, action, state):
         return {"(pick-up a)": 0.0, "(put-down a)": 0.0}.get(action, 5.0)
 
-    # Holding a, the goal is one action away; what was generated puts a down again.
+    # Holding a, the goal is one action away; the policy's choice puts a down again.
     faithful = Planner(Costs(generated, only_chosen=True), revisits=True).solve(two_blocks, Limit(actions=4))
     assert faithful.outcome is Outcome.HORIZON
     assert [str(action) for action in faithful.plan] == ["(pick-up a)", "(put-down a)"] * 2
@@ -185,7 +185,7 @@ def test_decisions_are_limited_apart_from_actions(three_blocks):
     assert Planner(anywhere, revisits=True).solve(three_blocks, Limit(actions=2)).reason == ""
 
     def jumps(task, state):
-        """Two actions by one decision."""
+        """Jumps of two actions."""
         return [
             Successor((*one.actions, *two.actions), two.state)
             for one in task.successors(state)
@@ -271,7 +271,7 @@ def test_the_beam_holds_no_state_twice():
 
 
 def test_costs_add_up_or_replace(three_blocks):
-    # The cheap first action leads to dear ones; only the sum sees that the other start is better by the third step.
+    # After the cheap first action all others are expensive; only the sum prefers the other start at the third step.
     costs = {"(pick-up b)": 1.0, "(unstack c a)": 2.0, "(stack b c)": 5.0, "(put-down c)": 1.0, "(stack c b)": 9.0}
     cost = lambda task, action, state: costs.get(action, 7.0)  # noqa: E731
     summed = Planner(Costs(cost, additive=True), width=2).solve(three_blocks, Limit(actions=2))
@@ -325,11 +325,11 @@ def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
 
 @pytest.mark.slow
 def test_a_decision_is_ended_that_takes_too_long(two_blocks, three_blocks):
-    """The one that has most of the candidates pays for the time; the others go on."""
+    """The problem with most of the candidates times out; the others continue."""
 
     class Endless(Costs):
         def rank(self, nodes, choices):
-            for _ in looking(count()) if any(node.task is three_blocks for node in nodes) else ():
+            for _ in with_limit_checks(count()) if any(node.task is three_blocks for node in nodes) else ():
                 pass
             return super().rank(nodes, choices)
 
@@ -349,7 +349,7 @@ def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
     def endless(task, state):
         asked.append(state)
         if len(asked) == 2:
-            for _ in looking(count()):
+            for _ in with_limit_checks(count()):
                 pass
         return task.successors(state)
 
@@ -360,11 +360,11 @@ def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
 
 def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
     def waiting(task, state):
-        time.sleep(0.3)  # as behind other processes
+        time.sleep(0.3)  # waits, as if other processes used the CPU
         return task.successors(state)
 
     def busy(task, state):
-        for _ in looking(count()):
+        for _ in with_limit_checks(count()):
             pass
 
     with pytest.raises(ConfigurationError, match="one of the processor, and on no seconds; expected seconds beside"):
@@ -427,7 +427,7 @@ def test_what_a_rollout_keeps_changes_no_choice(three_blocks, monkeypatch):
             assert alone.state == step.state
             assert [each.actions for each in alone.candidates] == [step.successor.actions]
             assert (alone.costs[0], alone.marks[0]) == (step.costs[step.chosen], step.marks[step.chosen])
-        monkeypatch.setattr(planner_module, "MOST_KEPT", sum(len(step.candidates) for step in whole.steps) - 1)
+        monkeypatch.setattr(planner_module, "MOST_SAVED", sum(len(step.candidates) for step in whole.steps) - 1)
         assert Planner(anywhere, width=width).solve(three_blocks, Limit(actions=8)) == plan
         monkeypatch.undo()
     with pytest.raises(ConfigurationError, match="keep is 'all'; expected one of auto, steps, plan"):

@@ -1,4 +1,4 @@
-"""Four kinds of policy, each in a few lines: what the interface has to carry."""
+"""Four kinds of policy, each in a few lines, as a test of the interface."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Accepts:
 
 
 def unreached(task, state):
-    """Goal atoms that do not hold: a value function that is right enough for three blocks."""
+    """Number of open goals: a value function that is accurate enough for three blocks."""
     return sum(atom not in task.atoms(state) for atom in task.goal_atoms)
 
 
 class NearestEmbedding(Accepts):
-    """Embeds a state as which atoms hold, and predicts that the goal's atoms join those of the present state."""
+    """Embeds a state by its true atoms, and predicts the current state with all goal atoms added."""
 
     rules = ADD_UP
 
@@ -73,7 +73,7 @@ class TokenPrefix(Accepts):
 
 
 def two_steps(task, state):
-    """All successors, then theirs: a lookahead tree of depth two with parents."""
+    """All successors and their successors: a lookahead tree of depth two with parents."""
     found = list(task.successors(state))
     for parent, child in enumerate(tuple(found)):
         for grandchild in task.successors(child.state):

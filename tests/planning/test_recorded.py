@@ -1,4 +1,4 @@
-"""What is derived from a recorded rollout: open goals, and how its candidates stand."""
+"""Data derived from a recorded rollout: open goals, and marks of its candidates."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def returned(rollout):
 
 
 def test_rollouts_come_back_from_other_processes_as_they_were(rollouts):
-    found = dict(Processes(2).each(returned, [(each,) for each in rollouts]))
+    found = dict(Processes(2).map(returned, [(each,) for each in rollouts]))
     back = [found[place] for place in range(len(rollouts))]
     assert back == rollouts
     assert [each.plan for each in back] == [each.plan for each in rollouts]
@@ -105,7 +105,7 @@ def test_notes_with_arrays_are_kept(two_blocks, tmp_path):
 
 
 def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
-    """At each step, and where the last of it is no candidate."""
+    """At each step, and at the end, where the last token belongs to no candidate."""
 
     class Writing(Costs):
         def rank(self, nodes, choices):

@@ -70,14 +70,14 @@ def test_every_kind_of_action_has_one_that_stands_for_it(whole, seed):
         assert set(some) == set(keys)
         assert {each.actions for each in fewer} <= {each.actions for each in choice}
         taken = choice[rng.integers(len(choice))].actions[0]
-        state, same = every.apply(state, taken), few.apply(same, taken)  # any action, not those listed alone
+        state, same = every.apply(state, taken), few.apply(same, taken)  # any action, not only a listed one
         assert set(every.atoms(state)) == set(few.atoms(same))
 
 
 def test_what_nothing_tells_apart_is_one_candidate(whole):
     every, few = whole(snacks(6, allergic=3))
     made = [str(each.actions[0]) for each in few.successors(few.init) if "make" in str(each.actions[0])]
-    # Of bread and content each with gluten or without: four sandwiches, one of which can be made without gluten.
+    # Bread and content, each with gluten or without: four sandwiches, one of which can also be made without gluten.
     assert len(made) == 5
     assert sum("make" in str(each.actions[0]) for each in every.successors(every.init)) == 8 * (6 * 6 + 3 * 3)
 
@@ -152,7 +152,7 @@ def test_more_actions_than_can_be_ranked_end_the_problem_with_memory():
     assert "more than 100,000 instances" in rollout.reason
 
 
-SMALL = {  # domains whose rows are as short as rows can be
+SMALL = {  # domains with the shortest rows possible
     "equality beside predicates of one argument": (
         """(:predicates (p ?x) (q ?x)) (:action a :parameters (?x ?y)
           :precondition (and (p ?x) (p ?y) (not (= ?x ?y))) :effect (and (q ?x) (not (p ?y))))""",

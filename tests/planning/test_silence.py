@@ -1,4 +1,4 @@
-"""What native code prints goes nowhere for as long as it is wanted, and no longer."""
+"""Output of native code is discarded exactly while requested."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import os
-from sgp.planning.silence import native_output_silenced
+from sgp.planning.native import native_output_silenced
 
 print("before")
 with native_output_silenced():

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 import sgp
+from sgp.planning.candidates import Candidates
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
@@ -16,7 +17,7 @@ from sgp.planning.task import Task
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
 
-# Glue runs out: who glues the wrong thing first never finishes.
+# Glue runs out: after gluing the wrong part first, the goal is unreachable.
 GLUE = """\
 (define (domain glue) (:requirements :strips :typing)
   (:types part) (:predicates (glue) (wanted ?p - part) (fixed ?p - part))
@@ -25,7 +26,7 @@ GLUE = """\
 GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b - part) (:init (glue) (wanted a)) (:goal (fixed a)))"
 
 
-# More places than a word has bits; from each one goes to the next, and can fall.
+# More places than a word has bits; each one leads to the next, and can fall.
 CORRIDOR = """\
 (define (domain corridor) (:requirements :strips)
   (:predicates (at ?x) (next ?x ?y) (fallen))
@@ -44,7 +45,7 @@ def corridor(places):
 
 
 def shortest(task, state):
-    """The length of a shortest plan from a state, by a plain forward search: the oracle."""
+    """Oracle: length of a shortest plan from a state, by a plain forward search."""
     met, waiting = {state}, deque([(state, 0)])
     while waiting:
         here, length = waiting.popleft()
@@ -80,7 +81,7 @@ def test_all_states_and_their_distances(domain):
     assert space.distance(some).tolist() == [shortest(task, state) for state in some]
     assert StateSpace.expand(task, len(states) - 1) is None
     for state in some[::4]:
-        for choice in (task.successors(state), one_step(task, state), Lookahead()(task, state)):
+        for choice in (Candidates.of(task, state, task.successors(state)), Lookahead()(task, state)):
             assert space.distance_beyond(choice).tolist() == space.distance([each.state for each in choice]).tolist()
 
 

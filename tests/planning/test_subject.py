@@ -1,8 +1,10 @@
-"""The words that name a planner and what it is tried on."""
+"""The words that name a planner and the problems that it is evaluated on."""
 
 from __future__ import annotations
 
-from sgp.planning.subject import PlannerName, Subject, parted_variant, read_subject, selected_variant
+import pytest
+
+from sgp.planning.subject import PlannerName, Subject, Variant, read_subject
 
 
 def test_a_records_names_are_read_as_they_are_written_today():
@@ -26,6 +28,18 @@ def test_a_planner_is_told_with_what_sets_it_apart():
     assert Subject().model == "a model that the file does not name"
 
 
-def test_a_run_is_named_by_its_variant_and_what_selected_it():
-    for variant, selected_by in (("aiw", ""), ("aiw+loss.l2=2", "dynamic")):
-        assert parted_variant(selected_variant(variant, selected_by)) == (variant, selected_by)
+@pytest.mark.parametrize(
+    ("text", "variant"),
+    [
+        ("aiw", Variant("aiw")),
+        ("aiw+loss.l2=2+by=dynamic", Variant("aiw+loss.l2=2", selected_by="dynamic")),
+        ("ed+training.epochs=25+drawn=4.0", Variant("ed+training.epochs=25", drawn=(4, 0))),
+        ("aiw+without=p3", Variant("aiw", left_out="p3")),
+        ("pca+protocol=few.500+shots=2", Variant("pca", protocol="few", max_transitions=500, shots=2)),
+        ("pca+protocol=few", Variant("pca", protocol="few")),
+        ("pca+most=500+shots=2+from=ferry", Variant("pca", max_transitions=500, shots=2, source="ferry")),
+    ],
+)
+def test_variants_are_written_and_parsed(text, variant):
+    assert str(variant) == text
+    assert Variant.parse(text) == variant

@@ -1,4 +1,4 @@
-"""Many domains, each with something odd: read, or refused by a named feature; never a crash, never another meaning.
+"""Many domains, each with an unusual feature: read, or refused with its name; no crash, no changed meaning.
 
 Where unified-planning reads a file, its simulator is the oracle of the first states.
 """
@@ -22,6 +22,7 @@ from unified_planning.shortcuts import get_environment
 from unified_planning.test.examples import get_example_problems
 
 import sgp
+from sgp.domains import all_domains
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Mode, Task
@@ -31,11 +32,11 @@ from tests.planning.test_pddl_reading import DOMAIN, PROBLEM, READ, REFUSED, cha
 pytestmark = pytest.mark.filterwarnings("ignore")
 STATES = 12  # of each problem are compared
 
-BUILT_IN = [(domain.name, model) for domain in sgp.all_domains() for model in domain.models]
+BUILT_IN = [(domain.name, model) for domain in all_domains() for model in domain.models]
 
 
 def _section(text: str, head: str) -> str:
-    """A section of a text, parentheses and all."""
+    """Return a section of a text, parentheses included."""
     begin = re.search(rf"\({head}\b", text)
     assert begin is not None
     depth = 0
@@ -86,7 +87,7 @@ def _generated(name: str, model: str) -> str:
 
 
 def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-    """The first states, breadth first, with what each action of the domain's file leads to."""
+    """Return the first states, breadth first, with the successors of each action of the domain's file."""
     found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
     frontier = [task.init]
     for state in frontier:
@@ -103,7 +104,7 @@ def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
 
 
 def _agreeing(problem: Problem) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-    """The first states, which are the same for the grounded and the lifted model."""
+    """Return the first states, which are the same for the grounded and the lifted model."""
     modes: tuple[Mode, Mode] = ("grounded", "lifted")
     grounded, lifted = (_space(Task(problem, mode)) for mode in modes)
     assert grounded == lifted
@@ -111,7 +112,7 @@ def _agreeing(problem: Problem) -> dict[frozenset[str], dict[str, frozenset[str]
 
 
 class _Oracle:
-    """unified-planning's reading of a problem and its simulator."""
+    """A problem and a simulator of unified-planning."""
 
     def __init__(self, domain: str, problem: str):
         get_environment().credits_stream = None
@@ -124,7 +125,7 @@ class _Oracle:
         return frozenset(f"({' '.join([each.fluent().name, *map(str, each.args)])})" for each in true)
 
     def space(self, count: int) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-        """As `_space`."""
+        """Return the same as `_space`."""
         found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
         frontier = [self._simulator.get_initial_state()]
         for state in frontier:
@@ -145,7 +146,7 @@ def _same_first_states(
     """Whether the oracle finds the same around the initial state; None where it does not read the files."""
     try:
         expected = _Oracle(domain, problem).space(4)
-    except Exception:  # whatever the oracle does not read
+    except Exception:  # the oracle does not read the files
         return None
     return all(found[atoms] == successors for atoms, successors in expected.items() if atoms in found) and next(
         iter(expected)
@@ -157,7 +158,7 @@ def _same_first_states(
 def test_built_in_domains_mean_what_unified_planning_reads(name, model):
     problem = _generated(name, model)
     usual = sgp.get_domain(name).models[model]
-    # unified-planning's simulator fails by itself on Logistics, which pyperplan compares elsewhere.
+    # unified-planning's simulator fails on Logistics, which another test compares with pyperplan.
     expected = None if name == "logistics" else True
     assert _same_first_states(usual, problem, _agreeing(Problem("p", usual, problem))) is expected
 
@@ -185,12 +186,12 @@ def _examples() -> Iterator[tuple[str, str, str]]:
                 warnings.simplefilter("ignore")
                 writer = PDDLWriter(example.problem)
                 yield name, writer.get_domain(), writer.get_problem()
-        except Exception:  # what it cannot write as PDDL
+        except Exception:  # it cannot write them as PDDL
             continue
 
 
 def _files() -> Iterator[tuple[str, str, str]]:
-    """The PDDL files that unified-planning tests its reader with."""
+    """The PDDL files of the tests of unified-planning's reader."""
     for folder in sorted(Path(os.path.dirname(unified_planning.__file__), "test", "pddl").iterdir()):
         domain, problem = folder / "domain.pddl", folder / "problem.pddl"
         if domain.is_file() and problem.is_file():
@@ -198,7 +199,7 @@ def _files() -> Iterator[tuple[str, str, str]]:
 
 
 def _read(problem: Problem):
-    """The first states, or why the problem is refused."""
+    """Return the first states, or the reason for refusing the problem."""
     try:
         return _agreeing(problem.alternatives()[0]), None
     except PddlError as error:
@@ -206,7 +207,7 @@ def _read(problem: Problem):
 
 
 def _adl() -> Iterator[tuple[str, str, str]]:
-    """The house's own domains of ADL, each with its first problem."""
+    """The project's own ADL domains, each with its first problem."""
     for folder in sorted(Path(__file__).with_name("adl").iterdir()):
         yield folder.name, (folder / "domain.pddl").read_text(), (folder / "p1.pddl").read_text()
 
@@ -226,7 +227,7 @@ def test_foreign_domains_are_read_alike_or_refused_by_a_named_feature(domain, pr
         assert isinstance(error, UnsupportedPddl) or error.line is not None
         assert re.search(r"not supported; \w|is no name; write", str(error))
     else:
-        # unified-planning does not read parameters of several types; test_adl has other judges.
+        # unified-planning does not read parameters of several types; test_adl has other oracles.
         assert _same_first_states(domain, problem, found) is (None if "(either" in domain else True)
 
 
@@ -260,7 +261,7 @@ ODD_WORDS = [
 
 
 def _mutated(text: str, rng: random.Random) -> str:
-    """A text with a word or list bracket removed, doubled, replaced or cut short."""
+    """Return a text with a word or list bracket removed, doubled, replaced or cut short."""
     words = re.findall(r"\s+|[()]|[^\s()]+", text)
     place = rng.randrange(len(words))
     word = words[place]

@@ -1,4 +1,4 @@
-"""Representatives of interchangeable objects against full enumeration, by swapping objects as the definition says."""
+"""Representatives of interchangeable objects against full enumeration by the definition, which swaps objects."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
 from sgp.planning import task as task_module
-from sgp.planning.candidates import goals, identities, names
+from sgp.planning.candidates import state_keys
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.state_space import StateSpace
-from sgp.planning.symmetry import represented, symmetry_of
 from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.trajectory import Trajectory, represented
 from tests.conftest import COURIER, blocks_problem
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
 from tests.sampling import each_value
@@ -27,7 +26,7 @@ from tests.sampling import each_value
 DOMAINS = sorted(domain.name for domain in all_domains())
 SIZE = {"blocksworld": 6, "floortile": 12, "logistics": 10, "rovers": 14, "satellite": 12, "sokoban": 20, "visitall": 9}
 
-# Two kinds of one thing, a constant of a kind, a relation that two objects can stand in both ways.
+# Two subtypes of one type, a constant of a subtype, a relation that may be true of two objects in both orders.
 WIRES = """\
 (define (domain wires) (:requirements :strips :typing :negative-preconditions :equality)
   (:types plug lamp - thing thing) (:constants main - plug)
@@ -68,7 +67,7 @@ def problem_of(name):
 
 
 def scaled(domain, least, seed):
-    """The smallest problem of at least so many objects, on which planners are measured over sizes."""
+    """The smallest problem with at least `least` objects, as used in measurements over sizes."""
     size = next(filter(domain.scaled.has, range(least, 200)))
     return Problem(domain.name, domain.pddl, domain.generate_scaled(np.random.default_rng(seed), size))
 
@@ -79,7 +78,7 @@ def swapped(atoms, one, other):
 
 
 def classes(task, state):
-    """Of each object its class, by the definition: swapping two of a class changes neither atoms nor goal."""
+    """Class of each object, by the definition: swapping two of a class changes neither atoms nor goal."""
     true, of = set(task.atoms(state)), {}
     constants = {each.name for each in task.domain_text.constants}
     goals = [{each.atom for each in task.goal if each.positive is sign} for sign in (True, False)]
@@ -94,7 +93,7 @@ def classes(task, state):
 
 
 def kind(of, action):
-    """What is left of an action where the names of interchangeable objects are: which class, which of those used."""
+    """Action with each interchangeable object replaced by its class and its index among the used ones."""
     used = {}
     for each in action.objects:
         used.setdefault(of[each], {}).setdefault(each, len(used.get(of[each], ())))
@@ -124,7 +123,7 @@ def test_one_action_of_each_kind_is_left(name, mode):
 
 
 def symmetric_relations(task, state, of):
-    """Whether two interchangeable objects stand in one atom, in both orders: such are not found, and stay apart."""
+    """Whether an atom has two interchangeable objects; such pairs are not detected as interchangeable."""
     return any(len({of[each] for each in names}) < len(set(names)) for _, names in task.atoms(state))
 
 
@@ -133,15 +132,15 @@ def symmetric_relations(task, state, of):
 )
 def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, abstraction):
     grounded, lifted = Task(problem_of(name), "grounded"), Task(problem_of(name), "lifted")
-    lookahead = Lookahead(abstraction, enough=64, representatives=True)
+    lookahead = Lookahead(abstraction, min_novel=64, representatives=True)
     for state in walk(grounded, 6, np.random.default_rng(11)):
         same = lifted.state_of(lifted._indices([atom for atom in grounded.atoms(state) if is_fluent(grounded, atom)]))
         candidates, others = lookahead(grounded, state), lookahead(lifted, same)
         assert [(each.actions, each.parent) for each in candidates] == [(each.actions, each.parent) for each in others]
-        assert goals(grounded, candidates).tolist() == goals(lifted, others).tolist()
+        assert candidates.goals.tolist() == others.goals.tolist()
         for one, other in zip(candidates, others, strict=True):
             assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
-            assert names(lifted, other.state)[1] in set(identities(others))
+            assert state_keys(lifted, other.state)[1] in set(others.identities)
 
 
 @pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
@@ -169,8 +168,7 @@ def is_fluent(task, atom):
 @pytest.mark.parametrize("name", ["childsnack", "gripper", "logistics", "spanner", "transport"])
 def test_there_is_something_to_leave_out(name):
     task = Task(problem_of(name))
-    names, _ = symmetry_of(task, task.model)
-    assert names
+    assert task.model.arrays(symmetric=True).symmetry.symmetric.any()
     walked = list(walk(task, 30, np.random.default_rng(1)))
     assert any(len(one_of_each(task, state)) < len(one_step(task, state)) for state in walked)
 
@@ -192,7 +190,7 @@ def test_state_spaces_up_to_symmetry_have_the_distances_of_whole_ones(name):
                 choice = candidates(task, state)
                 assert part.distance_beyond(choice).tolist() == whole.distance_beyond(choice).tolist()
         rng, state = np.random.default_rng(5), task.init
-        for _ in range(40):  # states that were reached, and not those of the table
+        for _ in range(40):  # reached states, not those of the table
             choice = Lookahead("types", representatives=True)(task, state)
             if not choice:
                 break
@@ -203,8 +201,11 @@ def test_state_spaces_up_to_symmetry_have_the_distances_of_whole_ones(name):
 
 def test_a_state_space_has_one_state_of_all_that_differ_in_names_of_balls():
     task = Task(sgp.load_suite("state-centric").problems("gripper", "train")[-1])
-    alike, symmetry = symmetry_of(task, task.model)
-    names = [name for name, merged in zip(alike, symmetry.merged, strict=True) if merged]
+    symmetry = task.model.arrays(symmetric=True).symmetry
+    alike, names = (
+        [each.name for each, chosen in zip(task.objects, mask, strict=True) if chosen]
+        for mask in (symmetry.symmetric, symmetry.merged)
+    )
     assert set(names) == {each.name for each in task.objects if each.name.startswith("ball")}
     assert set(alike) - set(names) == {"left", "right"}
     whole, part = StateSpace.expand(task, 60_000), StateSpace.expand(task, 60_000, up_to_symmetry=True)
@@ -242,7 +243,8 @@ def test_a_plan_of_a_task_that_is_not_grounded_is_refused():
 
 def test_names_that_a_goal_tells_apart_are_kept():
     task = Task(problem_of("courier"))
-    names, _ = symmetry_of(task, task.model)
+    symmetric = task.model.arrays(symmetric=True).symmetry.symmetric
+    names = [each.name for each, chosen in zip(task.objects, symmetric, strict=True) if chosen]
     assert names == ["v1", "v2", "v3", "b1", "b2", "q1", "q2", "q3", "q4"]
     made = {each.actions[0] for each in one_of_each(task, task.init)}
     assert Action("load", ("q1", "v1", "depot")) in made

@@ -12,7 +12,8 @@ from sgp.planning.clock import Clock
 from sgp.planning.ground_model import INSTANCE_BYTES
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.task import Task, check, missing_goal_atoms, replay
-from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
+from tests.conftest import BLOCKS, blocks_problem
+from tests.planning.pymimir_oracle import PymimirOracle
 
 SUITE = sgp.load_suite("state-centric")
 
@@ -97,7 +98,7 @@ BUNDLED = [
 
 @pytest.mark.parametrize(("domain", "split"), [*BUNDLED[:-1], pytest.param(*BUNDLED[-1], marks=pytest.mark.slow)])
 def test_successors_and_goals_agree_with_pyperplan_on_the_bundled_problems(domain, split, tmp_path):
-    """pyperplan, static facts kept, is the oracle: a random walk of three steps on every problem."""
+    """Oracle: pyperplan with static facts; a random walk of three steps on every problem."""
     walk = random.Random(7)
     for problem in sgp.load_suite("state-centric").problems(domain, split):
         task, oracle = Task(problem), _pyperplan(problem, tmp_path)
@@ -200,50 +201,6 @@ def test_no_warning_without_action_costs(courier):
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [
-        Problem("courier-1", COURIER, COURIER_PROBLEM),
-        *(SUITE.problems(name, "validation")[0] for name in ("blocksworld", "gripper", "logistics", "visitall")),
-    ],
-    ids=lambda each: each.name,
-)
-def test_a_task_of_many_atoms_is_the_same_though_pymimir_reads_none(problem, monkeypatch):
-    whole = Task(problem)
-    monkeypatch.setattr(task_module, "_MANY_ATOMS", 0)
-    lean = Task(problem)
-    assert not list(lean._native.get_fluent_initial_atoms())
-    assert lean.mode == whole.mode == "grounded"
-    state, same = whole.init, lean.init
-    for _ in range(5):
-        assert set(whole.atoms(state)) == set(lean.atoms(same))
-        assert whole.is_goal(state) == lean.is_goal(same)
-        choice, again = whole.successors(state), lean.successors(same)
-        assert [each.actions for each in choice] == [each.actions for each in again]
-        state, same = choice[-1].state, again[-1].state
-    assert lean.is_goal(lean.state_of(_goal_fluents(lean))) == whole.is_goal(whole.state_of(_goal_fluents(whole)))
-
-
-def _goal_fluents(task):
-    return task._indices([atom for atom in task.goal_atoms if atom.predicate in task.domain_text.fluent_predicates])
-
-
-def test_a_task_of_many_atoms_and_too_many_actions_is_read_whole(monkeypatch):
-    monkeypatch.setattr(task_module, "_MANY_ATOMS", 0)
-    monkeypatch.setattr(task_module, "MOST_INSTANCES", 1)
-    monkeypatch.setattr(task_module, "MODEL_BYTES", 0)
-    monkeypatch.setattr(task_module, "MOST_LISTED", 1)
-    problem = SUITE.problems("gripper", "extrapolation")[0]
-    task = Task(problem)
-    whole = Task(problem, "lifted")
-    assert task.mode == "lifted"
-    assert set(task.atoms(task.init)) == set(whole.atoms(whole.init)) == set(problem.read()[1].init)
-    assert len(task.applicable(task.init, representatives=True)) == len(whole.applicable(whole.init, True))
-    assert [each.actions for each in task.successors(task.init)] == [
-        each.actions for each in whole.successors(whole.init)
-    ]
-
-
-@pytest.mark.parametrize(
     ("goal", "holds"),
     [
         ("(= a a)", True),
@@ -260,4 +217,4 @@ def test_the_static_part_of_a_goal(goal, holds):
     text = f"(define (problem x) (:domain d) (:objects a b) (:init (s a) (p b)) (:goal (and (p b) {goal})))"
     task = Task(Problem("x", domain, text))
     assert task.static_goal_holds is holds
-    assert task.static_goal_holds == task._goal.test_static_goal()  # as pymimir sees it
+    assert task.static_goal_holds == PymimirOracle(task.problem).static_goal_holds

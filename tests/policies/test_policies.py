@@ -11,11 +11,10 @@ from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP, Node, one_step
 from sgp.planning.task import Task, replay
-from sgp.policies.nearest_embedding import NearestEmbedding, distances
+from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.policies.predictors import RowPredictor
 from sgp.policies.random_successor import RandomSuccessor
-from sgp.training.prediction_rows import prediction_rows
+from sgp.training.recurrent import prediction_rows
 
 
 def test_distances_by_hand():
@@ -53,7 +52,7 @@ class CountEncoder:
 
 
 class Recorder:
-    """Predicts the goal, and passes on how often it was asked along the path."""
+    """Predicts the goal; its memory counts the calls along the path."""
 
     def __init__(self):
         self.asked = []

@@ -13,7 +13,7 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Node, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.policies.writers import PlanWriter, SequenceWriter, Tail, Told
+from sgp.policies.writers import DecoderInput, PlanWriter, Prefix, SequenceWriter
 from sgp.policies.writing import WrittenActions
 
 SUITE = sgp.load_suite("state-centric")
@@ -33,19 +33,19 @@ def plan():
 
 @dataclass(frozen=True)
 class Script:
-    """Writes given tokens, each with a little less than certainty; from a state on it does not know which is next."""
+    """Predicts given tokens with high probability, then the end token."""
 
     row: tuple[int, ...]
 
     def refuses(self, tokens, task, state):
         return None
 
-    def begin(self, tokens, told):
-        return [Tail(self._next(0), 0) for _ in told]
+    def begin(self, tokens, inputs):
+        return [Prefix(self._next(0), 0) for _ in inputs]
 
-    def write(self, tails, rows):
-        lengths = [tail.length + len(row) for tail, row in zip(tails, rows, strict=True)]
-        return [Tail(self._next(length), length) for length in lengths]
+    def write(self, prefixes, rows):
+        lengths = [prefix.length + len(row) for prefix, row in zip(prefixes, rows, strict=True)]
+        return [Prefix(self._next(length), length) for length in lengths]
 
     def _next(self, place):
         logits = np.linspace(0, 1, len(TOKENS.vocabulary))
@@ -101,7 +101,7 @@ def test_failures_of_writing_are_told(task, plan):
 
 
 def replaced(task, pick):
-    """What undoes a pick: the drop in the same place."""
+    """Return the action that undoes a pick: the drop in the same place."""
     return next(
         each.actions[0]
         for each in task.successors(task.apply(task.init, pick))
@@ -111,7 +111,7 @@ def replaced(task, pick):
 
 @dataclass(frozen=True)
 class Doubtful(Script):
-    """Writes its script, and thinks that what cannot stand there is a little better, all else a little worse."""
+    """Predicts its script slightly below an invalid token and slightly above all others."""
 
     def _next(self, place):
         logits = np.full(len(TOKENS.vocabulary), 9 - 1.4e-4)
@@ -122,13 +122,13 @@ class Doubtful(Script):
 
 @pytest.mark.parametrize("how", ["greedy", "applicable"])
 def test_applicable_solves_what_greedy_solves_where_all_tokens_are_nearly_alike(how, task, plan):
-    """Both take what is first in the order of the PDDL among what is alike to the best token of all."""
+    """Both take the first action in the order of the PDDL among those tied with the best token of all."""
     policy = WrittenActions(Doubtful(script(task, plan)), TOKENS, how)
     assert Planner(policy, one_step, revisits=True).solve(task, Limit(actions=len(plan))).plan == plan
 
 
 def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
-    """Back and forth behind the goal harms nothing; taking the last ball up again does."""
+    """A pick and a drop after the goal do no harm; picking the last ball up again does."""
     last = task.init
     for action in plan:
         last = task.apply(last, action)
@@ -149,7 +149,7 @@ def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
 
 
 def test_a_goal_state_that_was_not_written_is_not_taken(task, plan):
-    """In the state before the last action the goal is one action away, and something else is written."""
+    """In the state before the last action the goal is one action away, but another action is predicted."""
     other = script(task, (*plan[:-1], plan[-2]), end=False)
     rollout = solved(task, other, "greedy")
     assert not rollout.solved
@@ -166,14 +166,14 @@ def network(kind):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
-    """Of the keys and values that nodes keep against the whole sequence in one pass."""
-    writer, tails, row = network(kind), [], [BEGIN]
+    """Against one pass over the whole sequence without cached keys and values."""
+    writer, prefixes, row = network(kind), [], [BEGIN]
 
     class Watched(WrittenActions):
-        def _write(self, pens):
-            super()._write(pens)
-            tails.extend(pen.tail for pen in pens)
-            row.extend(token for pen in pens for token in pen.row)
+        def _write(self, hypotheses):
+            super()._write(hypotheses)
+            prefixes.extend(hypothesis.prefix for hypothesis in hypotheses)
+            row.extend(token for hypothesis in hypotheses for token in hypothesis.row)
 
     planner = Planner(Watched(writer, TOKENS, "applicable"), one_step, revisits=True)
     rollout = planner.solve(task, Limit(actions=20))
@@ -188,7 +188,7 @@ def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
     else:
         sequence = torch.tensor([[*TOKENS.sequence(task, task.init, naming).tolist(), *row[1:]]])
         whole, _ = writer.model(sequence, torch.ones_like(sequence).bool())
-    assert np.abs(tails[-1].following - whole[0, -1].detach().numpy()).max() < 1e-4
+    assert np.abs(prefixes[-1].logits - whole[0, -1].detach().numpy()).max() < 1e-4
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
@@ -200,10 +200,10 @@ def test_ranked_actions_cost_what_their_tokens_are_worth_one_by_one(kind, task):
     naming = TOKENS.drawn_naming(task)
     scores = []
     for each in choice:
-        (tail,), score = writer.begin(TOKENS, [Told(task, task.init, naming)]), 0.0
+        (prefix,), score = writer.begin(TOKENS, [DecoderInput(task, task.init, naming)]), 0.0
         for token in TOKENS.named(TOKENS.actions(task, each.actions), naming).tolist():
-            score += tail.following[token] - np.logaddexp.reduce(tail.following)
-            (tail,) = writer.write([tail], [[token]])
+            score += prefix.logits[token] - np.logaddexp.reduce(prefix.logits)
+            (prefix,) = writer.write([prefix], [[token]])
         scores.append(score)
     expected = np.logaddexp.reduce(scores) - np.array(scores)
     assert np.allclose(ranking.costs, expected, atol=1e-4)
@@ -222,7 +222,7 @@ def test_a_sequence_that_is_too_long_is_refused(task):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_regrounding_counts_tokens_and_keeps_nothing_else(kind):
-    """An untrained network goes to and fro until all tokens are written; a node keeps how many there are."""
+    """An untrained network moves to and fro up to the token limit; a node stores only the number of tokens."""
     memories = []
 
     class Watched(WrittenActions):
@@ -236,8 +236,8 @@ def test_regrounding_counts_tokens_and_keeps_nothing_else(kind):
     assert rollout.reason == "the plan has more than 500 tokens"
     counts = np.cumsum([0, *(len(step.written) for step in rollout.steps)]).tolist()
     assert counts[-1] == 500 or counts[-1] - len(rollout.written) < 500 <= counts[-1] + len(rollout.written)
-    assert [each.tail.length for each in memories[1:]] == counts[1 : len(memories)]
-    assert all(each.tail.memory is None for each in memories[1:])
+    assert [each.prefix.length for each in memories[1:]] == counts[1 : len(memories)]
+    assert all(each.prefix.state is None for each in memories[1:])
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
@@ -257,20 +257,20 @@ def test_problems_that_are_solved_together_are_solved_as_alone(kind, how):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_what_is_written_behind_the_same_tokens_is_kept_apart(kind, task):
-    """Two ways on from one tail, and one of them again, against each of them alone."""
+    """Two continuations of one prefix, and two of the first of these, against each of them alone."""
     writer = network(kind)
-    told = Told(task, task.init, TOKENS.drawn_naming(task))
+    inputs = DecoderInput(task, task.init, TOKENS.drawn_naming(task))
     token = min(TOKENS.schemas)
-    (begun,) = writer.begin(TOKENS, [told])
+    (begun,) = writer.begin(TOKENS, [inputs])
     first, second = writer.write([begun, begun], [[token, 20], [token + 1, 21, 22]])
     (third,) = writer.write([first], [[23]])
     (fourth,) = writer.write([first], [[24]])
-    for tail, row in ((third, [token, 20, 23]), (fourth, [token, 20, 24]), (second, [token + 1, 21, 22])):
-        (fresh,) = writer.begin(TOKENS, [told])
+    for prefix, row in ((third, [token, 20, 23]), (fourth, [token, 20, 24]), (second, [token + 1, 21, 22])):
+        (fresh,) = writer.begin(TOKENS, [inputs])
         (again,) = writer.write([fresh], [row])
-        assert np.allclose(tail.following, again.following, atol=1e-5)
-        (onward,), (same,) = (writer.write([each], [[25]]) for each in (tail, again))
-        assert np.allclose(onward.following, same.following, atol=1e-5)
+        assert np.allclose(prefix.logits, again.logits, atol=1e-5)
+        (onward,), (same,) = (writer.write([each], [[25]]) for each in (prefix, again))
+        assert np.allclose(onward.logits, same.logits, atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["regrounding", "ranked"])
@@ -282,7 +282,7 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
     monkeypatch.setattr(
         PlanWriter,
         "begin",
-        lambda self, tokens, told, begin=PlanWriter.begin: read.extend(told) or begin(self, tokens, told),
+        lambda self, tokens, inputs, begin=PlanWriter.begin: read.extend(inputs) or begin(self, tokens, inputs),
     )
 
     def rollouts():
@@ -292,7 +292,7 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
 
     found, count = rollouts()
     met = [{step.state for step in rollout.steps} for rollout in found]
-    monkeypatch.setattr(WrittenActions, "_again", lambda self, node, choice: None)
+    monkeypatch.setattr(WrittenActions, "_known", lambda self, node, choice: None)
     anew, every = rollouts()
     assert [rollout.reason for rollout in anew] == [rollout.reason for rollout in found]
     assert every == sum(len(rollout.steps) + bool(rollout.reason) for rollout in anew)
@@ -306,7 +306,7 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
 
 @pytest.mark.parametrize("how", ["regrounding", "ranked"])
 def test_a_forced_first_move_is_not_what_is_remembered_of_its_state(how):
-    """Where the rollout comes back to its start, all candidates are ranked, and not the one that was forced."""
+    """When the rollout returns to its start, all candidates are ranked, not only the action override."""
     torch.manual_seed(1)
     model = PlanTransformer(len(TOKENS.vocabulary), TOKENS.vocabulary.arity, SHAPE).eval()
     planner = Planner(WrittenActions(PlanWriter(model, "cpu"), TOKENS, how), one_step, revisits=True)

@@ -1,32 +1,33 @@
-"""The tables of EmbedPlan: as printed, consistent where they repeat each other, and shown with or without ours."""
+"""The tables of EmbedPlan: as printed, consistent where values repeat, shown with or without our measurements."""
 
 from __future__ import annotations
 
 from collections import Counter
+from math import isnan
 from statistics import mean
 
 import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.evaluation.metrics import METRICS, Better
-from sgp.evaluation.scores import Score
-from sgp.reports.papers import get_paper
-from sgp.reports.shown import shown_table
+from sgp.evaluation.metrics import METRICS
+from sgp.evaluation.scores import Score, load_scores, to_frame
+from sgp.reports.papers import get_paper, table_inputs
 
 PAPER = get_paper("embedplan")
-RATES = [score for score in PAPER.scores() if score.method]
-WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # printed, and of the rows
+SCORES = list(load_scores("published/embedplan").itertuples())
+RATES = [score for score in SCORES if score.method]
+WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # as printed; mean of the rows
 
 
 def printed(table, domain, metric, split, variant="llama-3.3-70b"):
     place = (table, variant, domain, split, metric)
     (score,) = [each for each in RATES if (each.table, each.variant, each.domain, each.split, each.metric) == place]
-    return score.value, score.spread
+    return score.value, None if isnan(score.spread) else score.spread
 
 
 def test_every_table_has_its_rows_and_no_place_has_two():
-    rows = Counter(score.table for score in PAPER.scores())
+    rows = Counter(score.table for score in SCORES)
     assert rows == {
         "1": 8,  # 4 encoders x 2 splits
         "2": 60,  # 9 domains and the mean x 6 metrics
@@ -49,7 +50,7 @@ def test_every_table_has_its_rows_and_no_place_has_two():
         "24": 54,
         "25": 54,
     }
-    places = Counter((score.table, score.planner, score.domain, score.split, score.metric) for score in PAPER.scores())
+    places = Counter((score.table, score.planner, score.domain, score.split, score.metric) for score in SCORES)
     assert set(places.values()) == {1}
 
 
@@ -67,7 +68,7 @@ def test_numbers_stand_as_the_paper_prints_them():
     assert printed("21", "mean", "hit@5", "extrapolation", "qwen2.5-7b-hypernetwork") == (0.462, 0.151)
     assert printed("22", "depot", "hit@5", "extrapolation", "llama-3.3-70b-lambda-0") == (0.134, 0.04)
     assert printed("24", "floortile", "hit@10", "extrapolation", "qwen2.5-7b") == (0.69, 0.162)
-    counts = {(score.table, score.domain, score.metric): score.value for score in PAPER.scores() if not score.method}
+    counts = {(score.table, score.domain, score.metric): score.value for score in SCORES if not score.method}
     assert counts["7", "total", "transitions"] == 2969574
     assert counts["20", "rovers", "predicates"] == 26
 
@@ -92,7 +93,7 @@ def test_printed_means_are_those_of_the_rows_but_for_one():
 
 def test_what_is_printed_of_a_target_is_the_mean_over_its_sources():
     targets = {}
-    for score in PAPER.printed("10"):
+    for score in PAPER.printed("10").itertuples():
         targets.setdefault(score.domain, {})[score.variant.partition("+from=")[2]] = score.value
     of_all = targets.pop("mean")[""]
     means = {target: values.pop("") for target, values in targets.items()}
@@ -104,13 +105,13 @@ def test_what_is_printed_of_a_target_is_the_mean_over_its_sources():
 
 def test_totals_of_the_data_are_those_of_the_domains():
     for metric in ("problems", "states", "transitions"):
-        counts = {score.domain: score.value for score in PAPER.printed("7") if score.metric == metric}
+        counts = {score.domain: score.value for score in PAPER.printed("7").itertuples() if score.metric == metric}
         assert counts.pop("total") == sum(counts.values())
 
 
 def test_rates_are_shares_ranked_in_a_pool_or_among_actions():
-    assert {score.suite for score in PAPER.scores()} == {PAPER.suite}
-    assert all(0 <= score.value <= 1 and METRICS[score.metric].better is Better.HIGHER for score in RATES)
+    assert {score.suite for score in SCORES} == {PAPER.suite}
+    assert all(0 <= score.value <= 1 and METRICS[score.metric].better == "higher" for score in RATES)
     pools = {metric: {score.decoding for score in RATES if score.metric == metric} for metric in METRICS}
     assert {metric: pool for metric, pool in pools.items() if pool} == {
         **{f"hit@{first}": {"paper"} for first in (1, 5, 10)},
@@ -129,7 +130,7 @@ def test_rates_are_shares_ranked_in_a_pool_or_among_actions():
 
 
 def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
-    for domain in {score.domain for score in PAPER.printed("3")}:
+    for domain in {score.domain for score in PAPER.printed("3").itertuples()}:
         for metric in ("plan_mean_hit@5", "plan_exact_hit@5"):
             place = (domain, metric, "plan-variant")
             assert printed("3", *place) == printed("14", *place)
@@ -143,7 +144,7 @@ def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
 
 @pytest.mark.slow
 def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
-    first = sgp.paper_sheet("embedplan", 1, [])
+    first = sgp.paper_table("embedplan", 1, to_frame([]))
     assert first.headings == ("planner", "interpolation", "extrapolation")
     assert first.rows[0].words == (
         "embedplan mpnet · paper, published",
@@ -151,7 +152,7 @@ def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
         "0.268 ±0.190",
     )
     assert len(first.rows) == 4
-    second = sgp.paper_sheet("embedplan", 2, [])
+    second = sgp.paper_table("embedplan", 2, to_frame([]))
     assert [row.words[0] for row in second.rows if row.heading][-2:] == ["satellite", "mean"]
     assert second.rows[-1].words[1:] == (
         "0.921 ±0.065",
@@ -161,8 +162,8 @@ def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
         "0.853 ±0.083",
         "0.960 ±0.041",
     )
-    assert sgp.paper_sheet("embedplan", 3, []).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
-    untrained, within_pools, among_all = sgp.paper_sheet("embedplan", 4, []).rows
+    assert sgp.paper_table("embedplan", 3, to_frame([])).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
+    untrained, within_pools, among_all = sgp.paper_table("embedplan", 4, to_frame([])).rows
     assert untrained.words[:2] == ("embedplan untrained · paper, published", "0.039 ±0.001")
     assert within_pools.words[2:] == (
         "0.066 ±0.005",
@@ -174,7 +175,7 @@ def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
     )
     assert among_all.words[-2:] == ("0.512 ±0.166", "")
     for number in PAPER.tables:
-        assert shown_table(["embedplan", number]).sheet().markdown().count("\n") > 5
+        assert table_inputs(["embedplan", number]).table().markdown().count("\n") > 5
 
 
 def ours(value, **place):
@@ -206,7 +207,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
         ours(499.0, metric="queries", decoding=""),
         ours(0.1, metric="coverage", variant="of-a-planner"),
     ]
-    rows = sgp.paper_sheet("embedplan", 2, scores).rows
+    rows = sgp.paper_table("embedplan", 2, to_frame(scores)).rows
     start = next(place for place, row in enumerate(rows) if row.words[0] == "ferry")
     of_ferry = [row.words for row in rows[start + 1 : start + 4]]
     assert of_ferry[0] == (
@@ -220,7 +221,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
     )
     assert of_ferry[1][:3] == ("displacements mean · hard x1", "", "0.900")
     assert of_ferry[2][0] == "embedplan llama-3.3-70b · paper, published"
-    mean_rows = sgp.paper_sheet("embedplan", 1, scores).rows
+    mean_rows = sgp.paper_table("embedplan", 1, to_frame(scores)).rows
     assert mean_rows[0].words == ("embedplan minilm-atoms · hard x2", "0.600 ±0.100, 2 domains", "")
     assert mean_rows[1].words == ("displacements mean · hard x1", "0.900, 1 domain", "")
     assert [row.published for row in mean_rows] == [False] * 2 + [True] * 4
@@ -232,7 +233,7 @@ def test_a_model_that_learned_from_one_other_domain_is_one_line_over_all_of_them
         ours(value, variant=f"{variant}{source}", domain=domain, split="cross-domain")
         for value, source, domain in ((0.1, "ferry", "grid"), (0.3, "depot", "grid"), (0.6, "depot", "ferry"))
     ]
-    first = sgp.paper_sheet("embedplan", 4, scores).rows[0].words
+    first = sgp.paper_table("embedplan", 4, to_frame(scores)).rows[0].words
     assert first[:3] == ("embedplan minilm-atoms · hard x1", "", "0.400 ±0.200, 2 domains")
 
 
@@ -240,7 +241,7 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
     of = {"split": "extrapolation", "variant": "minilm-atoms+most=1000"}
     scores = [ours(0.5, **of), ours(0.25, variant="minilm-atoms+most=250+shots=2", split="leave-one-out")]
     scores += [ours(0.75, variant="minilm-atoms+most=250", split="multi-domain")]
-    sheet = sgp.paper_sheet("embedplan", 4, scores)
+    sheet = sgp.paper_table("embedplan", 4, to_frame(scores))
     assert [(row.words[0], *row.words[3:6]) for row in sheet.rows[:2]] == [
         ("embedplan minilm-atoms · hard x1", "", "0.750, 1 domain", "0.500, 1 domain"),
         ("embedplan minilm-atoms+shots=2 · hard x1", "0.250, 1 domain", "", ""),
@@ -248,7 +249,7 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
     assert sheet.caption.endswith(
         "at most so many transitions of a domain: extrapolation 1000, leave-one-out 250, multi-domain 250."
     )
-    two = sgp.paper_sheet("embedplan", 4, [*scores, ours(0.4, split="extrapolation")])
+    two = sgp.paper_table("embedplan", 4, to_frame([*scores, ours(0.4, split="extrapolation")]))
     assert [row.words[0] for row in two.rows if not row.published] == [
         "embedplan minilm-atoms+most=1000 · hard x1",
         "embedplan minilm-atoms+shots=2 · hard x1",
@@ -257,8 +258,8 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
 
 
 def test_a_split_is_chosen_and_one_without_scores_is_refused():
-    sheet = sgp.paper_sheet("embedplan", 4, [], splits=["cross-domain"])
+    sheet = sgp.paper_table("embedplan", 4, to_frame([]), splits=["cross-domain"])
     assert sheet.headings == ("planner", "cross-domain")
     assert len(sheet.rows) == 1
     with pytest.raises(InputError, match=r"no scores of split 'train'; expected some of extrapolation, interpolation$"):
-        sgp.paper_sheet("embedplan", 1, [], splits=["train"])
+        sgp.paper_table("embedplan", 1, to_frame([]), splits=["train"])

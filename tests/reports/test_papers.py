@@ -1,4 +1,4 @@
-"""Papers beside ours: found by their files, their tables by number or short form."""
+"""Papers beside our measurements: found by their files, their tables by number or short form."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.evaluation.scores import Score
-from sgp.reports.papers import all_papers, find_table, get_paper, listed
-from sgp.reports.shown import shown_table
+from sgp.evaluation.scores import Score, load_scores, to_frame
+from sgp.methods import all_methods
+from sgp.reports.papers import all_papers, find_table, get_paper, listed, table_inputs
 
 
 def test_every_paper_has_its_numbers_and_the_papers_of_the_methods_are_among_them():
     keys = {paper.key for paper in all_papers()}
-    assert {method.paper for method in sgp.all_methods()} - {""} <= keys
+    assert {method.paper for method in all_methods()} - {""} <= keys
     for paper in all_papers():
-        assert {score.paper for score in paper.scores()} == {paper.key}
-        assert {*paper.beside, *paper.short.values()} <= set(paper.tables)
+        assert set(load_scores(f"published/{paper.key}").paper) == {paper.key}
+        assert {*paper.beside} <= set(paper.tables)
         assert paper.suite in {*sgp.suite_names(), "track"}, "the track's suite need not be installed"
-        assert all(paper.printed(number) for number in paper.tables)
+        assert all(len(paper.printed(number)) for number in paper.tables)
 
 
 def test_a_table_has_a_long_and_a_short_name():
@@ -28,28 +28,28 @@ def test_a_table_has_a_long_and_a_short_name():
     for names in (("scaling",), ("dynamic-validation", "1")):
         paper, number = find_table(names)
         assert (paper.key, number) == ("dynamic-validation", "1")
-    shorts = [form for paper in all_papers() for form in paper.short]
+    shorts = [form for paper in all_papers() for table in paper.tables.values() for form in table.get("short", ())]
     assert len(shorts) == len(set(shorts)), "a short form means one table"
     assert ("state-centric", "5", "problems", "5") in set(listed())
     with pytest.raises(InputError, match="there is no table 'state-centric' here; expected 1, 3, 4, 5, scaling, or a"):
         find_table(["state-centric"])
     with pytest.raises(InputError, match="unknown paper 'magic'; expected one of aiw-ad, dynamic-validation, embed"):
-        sgp.published("magic")
+        get_paper("magic")
 
 
 def test_what_stands_beside_ours_is_coverage_and_curves():
-    assert {score.metric for score in sgp.beside_ours()} == {"coverage", "scale", "sumcov", "ended_largest"}
+    assert set(sgp.beside_ours().metric) == {"coverage", "scale", "sumcov", "ended_largest"}
 
 
 def test_what_no_one_here_has_measured_stands_as_printed():
     paper = get_paper("symt")
-    sheet = sgp.paper_sheet("symt", 2, [])
+    sheet = sgp.paper_table("symt", 2, to_frame([]))
     first, *lines = sheet.rows
     assert first.words == ("blocksworld", "n = 3", "n = 3", "n = 20")
     assert len(lines) == 4 * 7 + 3
     printed = {row.words[0]: row.words[1:] for row in lines[:7]}
     assert printed["symt ed · applicable, published"][2] == ".13 ±.05 [.04, .34]"
-    assert {score.count for score in paper.printed("2") if score.domain == "logistics"} == {4, 9, 18}
+    assert set(paper.printed("2").query("domain == 'logistics'")["count"]) == {4, 9, 18}
 
 
 def symt_scores(variant, domain, **facts):
@@ -61,7 +61,7 @@ def test_fewer_epochs_stand_beside_the_printed_where_no_longer_training_was_meas
     short, other = "plangpt+training.epochs=25", "ed+training.attention=0+training.hidden=0"
     ours = symt_scores(short, "logistics", decoding="greedy") + symt_scores("plangpt", "gripper", decoding="greedy")
     ours += symt_scores(short, "gripper", decoding="greedy") + symt_scores(other, "gripper", decoding="greedy")
-    sheet = sgp.paper_sheet("symt", 2, ours)
+    sheet = sgp.paper_table("symt", 2, to_frame(ours))
     names = [row.words[0] for row in sheet.rows if not row.published and not row.heading]
     assert sorted(names) == ["symt plangpt · greedy x2", f"symt {short} · greedy x2"]
     assert sheet.caption.endswith("symt plangpt was trained for 25 epochs in logistics.")
@@ -70,15 +70,15 @@ def test_fewer_epochs_stand_beside_the_printed_where_no_longer_training_was_meas
 def test_sizes_of_our_transformers_stand_once_for_all_domains():
     sizes = {"blocksworld": 10.0, "gripper": 30.0, "visitall": 20.0}
     ours = [each for name, of in sizes.items() for each in symt_scores("ed", name, metric="parameters", value=of)]
-    assert [row.words for row in sgp.paper_sheet("symt", 1, ours).rows if not row.published] == [
+    assert [row.words for row in sgp.paper_table("symt", 1, to_frame(ours)).rows if not row.published] == [
         ("symt ed", "10 to 30", "by domain")
     ]
 
 
 @pytest.mark.slow
 def test_a_table_is_made_of_the_committed_scores_or_of_ones_own():
-    committed = shown_table(["1"])
-    assert {score.suite for score in committed.asked.ours} == {get_paper("state-centric").suite}
+    committed = table_inputs(["1"])
+    assert set(committed.ours.suite) == {get_paper("state-centric").suite}
     assert committed.drawing().startswith("<svg")
-    own = shown_table(["scaling"], [], "mine")
-    assert own.scores == own.asked.printed, "curves are of no suite"
+    own = table_inputs(["scaling"], to_frame([]), "mine")
+    assert len(own.scores) == len(own.printed), "curves are of no suite"

@@ -7,15 +7,15 @@ import pytest
 
 import sgp
 from sgp.errors import InputError, StoreError
-from sgp.evaluation.attempts import AttemptRow, read_attempts, write_attempts
+from sgp.evaluation.attempts import AttemptRow, attempts_frame, load_attempts, read_attempts, write_attempts
+from sgp.evaluation.scores import Score, load_scores, read_scores, to_frame
 from sgp.planning.rollout import Outcome
-from sgp.reports.report import failures_sheet, write_report
-from sgp.reports.sheets import Row, Sheet
-from sgp.reports.tables import measured, measured_attempts
+from sgp.reports.report import write_report
+from sgp.reports.table import Row, Table
+from sgp.reports.tables import failures_table
 from tests.browsing import watched
-from tests.reports.reading import whole_text
 
-LARGEST = 3_000_000  # bytes of the report of all committed measurements
+LARGEST = 8_000_000  # bytes of the report of all committed measurements
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -31,7 +31,7 @@ def row(outcome=Outcome.SOLVED, variant="v", size=4, **fields):
 
 
 def score(metric="coverage", value=0.5, **fields):
-    return sgp.Score(
+    return Score(
         **{
             "method": "m", "variant": "v", "domain": "d", "suite": "s", "split": "validation", "seed": 13,
             "metric": metric, "value": value, "count": 2, "note": "measured today", **fields,
@@ -41,9 +41,11 @@ def score(metric="coverage", value=0.5, **fields):
 
 def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
     rows = [row(like="q"), row(Outcome.TIMEOUT, expert_length=None), row(Outcome.HORIZON, seed=None, problem="a,b")]
-    write_attempts(tmp_path / "a.csv", rows)
-    assert read_attempts(tmp_path / "a.csv") == rows
-    assert [each.first for each in rows] == ["q", "p", "a,b"]
+    attempts = attempts_frame(rows)
+    write_attempts(tmp_path / "a.csv", attempts)
+    pd.testing.assert_frame_equal(read_attempts(tmp_path / "a.csv"), attempts)
+    assert list(attempts.distinct_problem) == ["q", "p", "a,b"]
+    assert list(attempts.solved) == [True, False, False]
     (tmp_path / "a.csv").write_text((tmp_path / "a.csv").read_text().replace("timeout", "bored"))
     with pytest.raises(StoreError, match=r"a\.csv, line 3 is no attempt .*bored.*; run the grid again"):
         read_attempts(tmp_path / "a.csv")
@@ -54,59 +56,53 @@ def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
 def test_failures_begin_with_what_stopped_a_planner():
     rows = [row(Outcome.HORIZON, size=n, problem=f"h{n}") for n in (9, 5, 7)]
     rows += [row(Outcome.TIMEOUT), row(), row(Outcome.MEMORY, variant="w")]
-    sheet = failures_sheet(rows)
-    assert [each.words for each in sheet.rows] == [
+    shown_table = failures_table(attempts_frame(rows))
+    assert [each.words for each in shown_table.rows] == [
         ("memory", "m w", "d", "validation", "1", "p (4 objects)"),
         ("timeout", "m v", "d", "validation", "1", "p (4 objects)"),
         ("horizon", "m v", "d", "validation", "3", "h5 (5 objects)"),
     ]
 
 
+def report(folder, scores, rows=(), published=()):
+    return write_report(folder, to_frame(scores), attempts_frame(rows), to_frame(published))
+
+
 def test_the_report_is_one_page_that_asks_for_nothing(tmp_path):
-    page = write_report(tmp_path / "out", [score(), score("expert_top1")], [row(), row(Outcome.TIMEOUT)], [])
-    text = whole_text(page)
-    assert text.index("Unsolved") < text.index("Coverage")
+    rows = [row(), row(Outcome.TIMEOUT)]
+    page = report(tmp_path / "out", [score(), score("expert_top1")], rows)
+    text = page.read_text()
+    assert text.index(">Unsolved<") < text.index(">Coverage<")
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="', text)
-    assert text.count('class="plot"') >= 5
-    for title in (
-        "Coverage by split, domain and planner",
-        "Coverage over size",
-        "Plan lengths",
-        "Solved over time",
-        "How attempts ended",
-    ):
+    assert text.count('class="plotly-graph-div"') == 5
+    for title in ("Coverage by split, domain and planner", "Coverage over size", "Plan lengths", "How attempts ended"):
         assert title in text
-    assert "expert&#x27;s successor ranked first" in text or "expert's successor ranked first" in text
     assert "measured today" in text
     frame = pd.read_parquet(tmp_path / "out" / "attempts.parquet")
     assert frame["outcome"].tolist() == ["solved", "timeout"]
     assert pd.read_parquet(tmp_path / "out" / "scores.parquet")["value"].tolist() == [0.5, 0.5]
-    assert read_attempts(tmp_path / "out" / "attempts.csv")[0] == row()
-    assert sgp.read_scores(tmp_path / "out" / "scores.csv")[0] == score()
+    pd.testing.assert_frame_equal(read_attempts(tmp_path / "out" / "attempts.csv"), attempts_frame(rows))
+    assert list(read_scores(tmp_path / "out" / "scores.csv").metric) == ["coverage", "expert_top1"]
 
 
 def test_names_are_text(tmp_path):
     names = {"domain": HOSTILE, "variant": HOSTILE, "split": HOSTILE}
     rows = [row(**names, problem=HOSTILE), row(Outcome.STUCK, **names, problem=HOSTILE)]
-    text = whole_text(write_report(tmp_path, [score(**names, note=HOSTILE)], rows, []))
-    assert HOSTILE not in text
+    text = report(tmp_path, [score(**names, note=HOSTILE), score("expert_top1", **names)], rows).read_text()
+    text = text[text.index("<body>") :]
     assert "<script>alert" not in text
+    assert r"\u003cscript\u003ealert" not in text, "plotly reads texts as HTML"
     assert "&lt;script&gt;" in text
 
 
 @pytest.mark.browser
-def test_every_figure_is_drawn_where_it_is_seen(tmp_path, browser):
-    """Of those far below nothing is drawn before."""
-    file = write_report(tmp_path / "out", [score(), score("expert_top1")], [row(), row(Outcome.TIMEOUT)], [])
+def test_every_figure_is_drawn(tmp_path, browser):
+    file = report(tmp_path / "out", [score(), score("expert_top1")], [row(), row(Outcome.TIMEOUT)])
     page = watched(browser.new_page(viewport={"width": 1200, "height": 300}))
     page.goto(f"file://{file}")
-    page.wait_for_selector(".plot .main-svg", timeout=60_000)
-    boxes = page.locator(".plot").all()
-    assert boxes[-1].locator("svg").count() == 0
-    for box in boxes:
-        box.scroll_into_view_if_needed()
+    page.wait_for_selector(".plotly-graph-div .main-svg", timeout=60_000)
+    for box in page.locator(".plotly-graph-div").all():
         box.locator(".main-svg").first.wait_for(timeout=60_000)
-    assert "Solved over time" in page.locator("body").inner_text()
     assert page.asked == [f"file://{file}"]
     assert not page.wrong
     page.close()
@@ -114,16 +110,15 @@ def test_every_figure_is_drawn_where_it_is_seen(tmp_path, browser):
 
 def test_nothing_to_report_is_told(tmp_path):
     with pytest.raises(InputError, match="there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'"):
-        write_report(tmp_path / "out", [], [], [])
+        report(tmp_path / "out", [])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
-    theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
-    ours = [each for each in measured() if each.suite == "state-centric"]
-    rows = [each for each in measured_attempts() if each.suite == "state-centric"]
-    page = write_report(tmp_path, ours, rows, theirs)
+    ours, attempts = load_scores(), load_attempts()
+    ours, attempts = (frame[frame.suite == "state-centric"] for frame in (ours, attempts))
+    page = write_report(tmp_path, ours, attempts, sgp.beside_ours())
     assert page.stat().st_size <= LARGEST
     text = page.read_text()
     for title in ("Unsolved", "Coverage", "Size", "Plan length", "Time", "Diagnostics", "Details", "Measured"):
@@ -131,14 +126,25 @@ def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
     assert "symt-ed regrounding, published" in text
 
 
-def test_sheets_escape_what_would_be_markup():
+def test_tables_escape_what_would_be_markup():
     from rich.console import Console
 
-    sheet = Sheet("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
-    assert sheet.markdown() == "| a | [b] |\n| --- | --- |\n| x/y | [red]z[/red] |\n| **h** |  |\n\n[note]\n"
+    shown_table = Table("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
+    assert shown_table.markdown() == "| a | [b] |\n| --- | --- |\n| x/y | [red]z[/red] |\n| **h** |  |\n\n[note]\n"
     console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(sheet.terminal())
+    console.print(shown_table.terminal())
     shown = console.export_text()
     assert "[red]z[/red]" in shown
     assert "[note]" in shown
-    assert "<td>[red]z[/red]</td>" in sheet.html()
+    assert "<td>[red]z[/red]</td>" in shown_table.html()
+
+
+def test_files_without_attempts_are_told(tmp_path):
+    (tmp_path / "a.csv").write_text("method,variant,domain\nzero-change,wl,gripper\n")
+    with pytest.raises(StoreError, match=r"a\.csv, line 2 is no attempt .*run the grid again"):
+        read_attempts(tmp_path / "a.csv")
+    with pytest.raises(StoreError, match=r"is no file of attempts \(.*give one that 'sgp grid' wrote"):
+        read_attempts(tmp_path)
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(StoreError, match="is no file of attempts"):
+        read_attempts(tmp_path / "bytes.csv")

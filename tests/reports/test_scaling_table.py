@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import sgp
 from sgp.errors import InputError, StoreError
-from sgp.evaluation.curves import curve_scores
-from sgp.evaluation.endings import Ended
-from sgp.evaluation.scaling import Curve, Source
-from sgp.evaluation.scores import Measurement
-from sgp.reports import scaling_table as table
+from sgp.evaluation.attempts import attempts_frame
+from sgp.evaluation.curve_scores import curve_scores
+from sgp.evaluation.metrics import StopReason
+from sgp.evaluation.scaling import Curve, ProblemSource
+from sgp.evaluation.scores import Measurement, Score, load_scores, parse_scores, to_frame, write_scores
 from sgp.reports.report import write_report
-from tests.reports.reading import whole_text
 
-THEIRS = sgp.published("dynamic-validation")
-DOMAIN = THEIRS[0].domain
+THEIRS = load_scores("published/dynamic-validation")
+DOMAIN = THEIRS.domain[0]
 
-SOURCE = Source(sgp.get_domain("gripper"), "untyped", 0)
+SOURCE = ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
 
 
 def score(metric, value, **fields):
     facts = {"method": "m", "variant": "v", "selected_by": "dynamic", "domain": DOMAIN}
     facts |= {"suite": "scaling", "split": "scaling"}
-    return sgp.Score(**{**facts, "seed": 13, "metric": metric, "value": value, "count": 100, **fields})
+    return Score(**{**facts, "seed": 13, "metric": metric, "value": value, "count": 100, **fields})
+
+
+def both(ours):
+    return pd.concat([to_frame(ours), THEIRS])
 
 
 def lines(sheet):
@@ -42,7 +46,7 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
         score("ended_fell", 1, selected_by="loss"),
         score("coverage", 0.5, size=118),
     ]
-    sheet = sgp.scaling_table(ours, THEIRS)
+    sheet = sgp.scaling_table(both(ours))
     assert sheet.headings[:4] == ("domain", "planner", "Loss Scale", "Loss SumCov")
     assert sheet.headings[-3:] == ("Dynamic Scale", "Dynamic SumCov", "n")
     own, printed = sheet.rows[:2]
@@ -54,38 +58,38 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
 
 
 def test_the_papers_own_cut_curve_is_marked():
-    assert [words[6:8] for words in lines(sgp.scaling_table([], THEIRS)) if "≥148" in words] == [("≥148", "≥99.34")]
+    assert [words[6:8] for words in lines(sgp.scaling_table(THEIRS)) if "≥148" in words] == [("≥148", "≥99.34")]
 
 
 def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
     ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
-    assert lines(sgp.scaling_table(ours, []))[0][1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
+    assert lines(sgp.scaling_table(to_frame(ours)))[0][1:] == (
+        "m v x2",
+        "",
+        "",
+        "",
+        "",
+        "≥11.5 ±1.5",
+        "",
+        "- / - / 200",
+    )
 
 
 def test_planners_that_no_validation_selected_and_other_domains_have_their_places():
     ours = [score("scale", 8, selected_by="", domain="courier"), score("sumcov", 3.5, selected_by="", domain="courier")]
-    sheet = sgp.scaling_table(ours, THEIRS)
+    sheet = sgp.scaling_table(both(ours))
     assert sheet.headings[-3:] == ("As trained Scale", "As trained SumCov", "n")
     assert lines(sheet)[-1] == ("courier", "m v x1", *[""] * 6, "8", "3.50", "- / - / - / 100")
 
 
 def test_a_curve_that_was_stopped_from_outside_is_marked():
     subject = Measurement(method="m", variant="v", domain=DOMAIN, suite="s", split="scaling", seed=13, note="2 cores")
-    for ended in Ended:
+    for ended in StopReason:
         scores = list(curve_scores(Curve((), 0.3, ended, "for people", SOURCE), subject))
         assert [(each.metric, each.value) for each in scores][2:] == [(f"ended_{ended.value}", 1)]
         assert {each.note for each in scores} == {"2 cores; for people"}
-        (row,) = sgp.scaling_table(scores, []).rows
-        assert ("≥0" in row.words) is (ended in (Ended.LARGEST, Ended.TIME))
-
-
-def test_a_machine_without_measurements_has_no_curves(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "data_folder", lambda: tmp_path)
-    assert sgp.measured_scaling() == []
-    (tmp_path / "measured").mkdir()
-    ours = [score("scale", 8), score("coverage", 0.5, size=8)]
-    sgp.write_scores(tmp_path / "measured" / "scaling.csv", ours)
-    assert sgp.measured_scaling() == ours
+        (row,) = sgp.scaling_table(to_frame(scores)).rows
+        assert ("≥0" in row.words) is (ended in (StopReason.LARGEST, StopReason.TIME))
 
 
 def test_sizes_are_those_of_the_paper():
@@ -109,7 +113,7 @@ def shown(figure):
 
 def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
     scores = [*curve("one", 1.0, 0.5), *curve("two", 0.25, 0.5)]
-    figure = sgp.scaling_curves(scores, theirs=THEIRS)
+    figure = sgp.scaling_curves(both(scores))
     assert shown(figure) == {
         "m one": ([5, 6], [1.0, 0.5]),
         "m two": ([5, 6], [0.25, 0.5]),
@@ -119,26 +123,26 @@ def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
     assert {("rect", 6.5, 14.5), ("rect", 14.5, 17.5), ("line", 56, 56), ("line", 59, 59)} <= spans
     words = [each.text for each in figure.layout.annotations]
     assert {"loss 56", "coverage 24", "dynamic 59"} <= set(words)
-    assert not sgp.scaling_curves(scores).layout.shapes, "without the paper's numbers no marks"
+    assert not sgp.scaling_curves(to_frame(scores)).layout.shapes, "without the paper's numbers no marks"
     told = [replace(each, value=0.5) if each.metric == "fits" else each for each in scores]
-    assert list(shown(sgp.scaling_curves(told))) == ["m one", "m two"], "it says no more than coverage"
+    assert list(shown(sgp.scaling_curves(to_frame(told)))) == ["m one", "m two"], "it says no more than coverage"
 
 
 def test_any_metric_is_drawn_over_size():
-    figure = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "plan_length", THEIRS)
+    figure = sgp.scaling_curves(both(curve("one", 1.0, 0.5)), "plan_length")
     assert shown(figure) == {"m one": ([5, 6], [15, 18]), "most actions allowed": ([5, 6], [125, 126])}
     own = [score("a property", 2.0, size=size) for size in (5, 6)]
-    assert shown(sgp.scaling_curves(own, "a property")) == {"m v by dynamic": ([5, 6], [2, 2])}
-    fits = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "fits")
-    assert [each.fill for each in fits.data] == ["toself", None], "a share of problems has a band"
+    assert shown(sgp.scaling_curves(to_frame(own), "a property")) == {"m v by dynamic": ([5, 6], [2, 2])}
+    fits = sgp.scaling_curves(to_frame(curve("one", 1.0, 0.5)), "fits")
+    assert [each.fill for each in fits.data] == [None, "toself"], "a share of problems has a band"
     with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
-        sgp.scaling_curves([*curve("one", 1.0)], "length")
-    assert sgp.scaling_curves([]).layout.title.text.startswith("Coverage over size")
+        sgp.scaling_curves(to_frame(curve("one", 1.0)), "length")
+    assert sgp.scaling_curves(to_frame([])).layout.title.text.startswith("Coverage over size")
 
 
 def test_seeds_share_one_line():
     scores = [score("coverage", value, seed=seed, size=5) for seed, value in ((1, 0.5), (2, 1.0))]
-    assert shown(sgp.scaling_curves(scores)) == {"m v by dynamic": ([5], [0.75])}
+    assert shown(sgp.scaling_curves(to_frame(scores))) == {"m v by dynamic": ([5], [0.75])}
 
 
 def test_the_report_has_curves_whatever_their_suite(tmp_path):
@@ -148,26 +152,36 @@ def test_the_report_has_curves_whatever_their_suite(tmp_path):
         *curve("<img src=x>", 1.0, 0.5),
         score("scale", 6, variant="<img src=x>", selected_by="loss"),
     ]
-    text = whole_text(write_report(tmp_path, ours, [], THEIRS))
+    text = write_report(tmp_path, to_frame(ours), attempts_frame([]), THEIRS).read_text()
+    text = text[text.index("<body>") :]
     assert "<h2>Scaling</h2>" in text
     assert "gnn-value, published" in text
     assert "Mean actions of plans found over size" in text
     assert "<img src=x>" not in text
-    only = write_report(tmp_path, list(curve("v", 1.0)), [], THEIRS).read_text()
+    only = write_report(tmp_path, to_frame(curve("v", 1.0)), attempts_frame([]), THEIRS).read_text()
     assert "<h2>Scaling</h2>" in only
     assert "<h2>Coverage</h2>" not in only
 
 
 def test_uploaded_scores_are_read_as_a_file_is(tmp_path):
-    ours = [score("scale", 8), score("coverage", 0.5, size=8)]
+    ours = to_frame([score("scale", 8), score("coverage", 0.5, size=8)])
     for name in ("a.csv", "a.json"):
-        sgp.write_scores(tmp_path / name, ours)
-        assert sgp.parse_scores((tmp_path / name).read_bytes(), name) == ours
-    with pytest.raises(StoreError, match=r"a\.csv, entry 1 is no score"):
-        sgp.parse_scores(b"x,y\n1,2\n", "a.csv")
-    with pytest.raises(StoreError, match=r"a\.csv is no file of scores .*utf-8"):
-        sgp.parse_scores(b"\xff\xfe", "a.csv")
-    with pytest.raises(StoreError, match=r"a\.csv is no file of scores .*field larger"):
-        sgp.parse_scores(b"method\n" + b"x" * 200_000, "a.csv")
-    with pytest.raises(StoreError, match=r"a\.json is no complete JSON"):
-        sgp.parse_scores(b"[", "a.json")
+        write_scores(tmp_path / name, ours)
+        pd.testing.assert_frame_equal(parse_scores((tmp_path / name).read_bytes(), name), ours)
+    for content, name, words in (
+        (b"x,y\n1,2\n", "a.csv", r"a\.csv, entry 1 is no score"),
+        (b"\xff\xfe", "a.csv", r"a\.csv is no file of scores .*utf-8"),
+        (b"method\n" + b"x" * 200_000, "a.csv", r"a\.csv is no file of scores .*field larger"),
+        (b"[", "a.json", r"a\.json is no complete JSON"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            parse_scores(content, name)
+
+
+def test_a_line_has_a_band_between_its_bounds():
+    scores = [score("coverage", 0.5, size=6, count=277), score("coverage", 1.0, size=5, count=34)]
+    line, band = sgp.scaling_curves(to_frame(scores)).data
+    assert (list(line.x), list(line.y)) == ([5, 6], [1.0, 0.5])
+    assert list(band.x) == [5, 6, 6, 5]
+    low, high = sgp.wilson(0.5, 277)
+    assert (band.y[1], band.y[2]) == (high, low)

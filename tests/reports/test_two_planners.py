@@ -1,19 +1,18 @@
-"""Two planners against each other: which instances are points, where the unsolved ones stand, and who solved what."""
+"""Comparison of two planners: plotted instances, position of unsolved ones, and counts of solved ones."""
 
 from __future__ import annotations
 
-from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.attempts import AttemptRow, attempts_frame
 from sgp.planning.rollout import Outcome
-from sgp.planning.subject import PlannerName
-from sgp.reports.two_planners import two_planners
+from sgp.reports.plots import two_planners
 
-ONE, OTHER = PlannerName("m", "one", "", ""), PlannerName("m", "other", "", "")
+ONE, OTHER = "m one", "m other"
 
 
 def tried(planner, problem, length, seed=1):
     outcome = Outcome.HORIZON if length is None else Outcome.SOLVED
     return AttemptRow(
-        method=planner.method, variant=planner.variant, seed=seed, domain="<d>", suite="s", split="x", problem=problem,
+        method="m", variant=planner.removeprefix("m "), seed=seed, domain="<d>", suite="s", split="x", problem=problem,
         size=3, outcome=outcome, length=length, expert_length=None, decisions=1, seconds=0.1,
     )  # fmt: skip
 
@@ -21,7 +20,7 @@ def tried(planner, problem, length, seed=1):
 def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_margin():
     rows = [tried(ONE, "p1", 10), tried(ONE, "p1", 20, seed=2), tried(ONE, "p2", None), tried(ONE, "p3", 5)]
     rows += [tried(OTHER, "p1", 12), tried(OTHER, "p2", 30)]
-    figure = two_planners(rows, ONE, OTHER)
+    figure = two_planners(attempts_frame(rows), ONE, OTHER)
     (points,) = figure.data
     edge = points.x[1]
     assert list(zip(points.x, points.y, strict=True)) == [(15, 12), (edge, 30)]
@@ -33,6 +32,6 @@ def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_mar
 
 
 def test_planners_that_share_no_instance_have_no_points():
-    figure = two_planners([tried(ONE, "p1", 1)], ONE, OTHER, "seconds")
+    figure = two_planners(attempts_frame([tried(ONE, "p1", 1)]), ONE, OTHER, "seconds")
     assert not figure.data
     assert figure.layout.title.text.startswith("n = 0")

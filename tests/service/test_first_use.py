@@ -1,4 +1,4 @@
-"""Kernels are compiled before the first job's seconds begin, by one process for all."""
+"""Kernels are compiled before the time limit of the first job starts, by one process for all."""
 
 from __future__ import annotations
 
@@ -9,32 +9,21 @@ import sys
 import time
 from pathlib import Path
 
-from numba.core import caching
-
-import sgp
 from sgp import compilation
 from sgp.datasets.folders import locked
 from sgp.service import first_use
-from sgp.service.client import Worker
+from sgp.service.worker import Worker
 from tests.conftest import blocks_problem
-from tests.service.test_client import ended, text_of
+from tests.service.test_worker import ended, text_of
 
-PACKAGE = Path(sgp.__file__).parent
 ASK = "from sgp.service import first_use; print(first_use.are_compiled())"
 
 
 def copied_kernels(target: Path) -> Path:
-    """A cache folder for `NUMBA_CACHE_DIR` with the package's compiled kernels; the folder of the mark 'ready'."""
-
-    def place(folder: Path) -> Path:
-        return target / caching._CacheLocator.get_suitable_cache_subpath(str(folder / "module.py"))
-
-    for index in PACKAGE.rglob("__pycache__/*.nb?"):
-        copy = place(index.parents[1])
-        copy.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(index, copy)
-    place(PACKAGE).mkdir(parents=True, exist_ok=True)
-    return place(PACKAGE)
+    """The compiled kernels in a folder for `NUMBA_CACHE_DIR`, without the mark 'ready'."""
+    source = compilation.kernel_folder()
+    folder = target / "sgp" / source.name
+    return shutil.copytree(source, folder, ignore=shutil.ignore_patterns("kernels-ready", "*lock*"))
 
 
 def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_read_them(tmp_path, monkeypatch):
@@ -42,8 +31,8 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_rea
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     worker, begun = Worker(), time.monotonic()
     problem = text_of(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
-    with locked(folder):  # as another process holds it that compiles
-        job = worker.ask("read", 10, problem=problem)
+    with locked(folder):  # as a compiling process does
+        job = worker.submit("read", 10, problem=problem)
         while (job.report().progress or {}).get("doing") is None:
             assert time.monotonic() - begun < 60
             time.sleep(0.05)
@@ -55,12 +44,11 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_rea
     assert report.state == "done"
     assert report.progress["doing"] == ""
     assert subprocess.check_output([sys.executable, "-c", ASK], text=True) == "True\n"
-    assert len(list(tmp_path.rglob("kernels-ready-*"))) == 1
+    assert len(list(tmp_path.rglob("kernels-ready"))) == 1
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_once(tmp_path, monkeypatch):
-    nowhere = compilation.kept_kernels()._replace(folders=[tmp_path], some=False, writable=False)
-    monkeypatch.setattr(first_use, "kept_kernels", lambda: nowhere)
+    monkeypatch.setattr(first_use, "kernel_folder", lambda: None)
     monkeypatch.setattr(first_use, "_TRIED", [])
     trained = []
     monkeypatch.setattr(first_use, "_train", lambda: trained.append(True))
@@ -75,4 +63,6 @@ def test_what_was_compiled_by_other_sources_does_not_count(monkeypatch):
     monkeypatch.setattr(first_use, "_TRIED", [])
     assert first_use.are_compiled()
     monkeypatch.setattr(compilation, "sources_sha256", lambda package: os.urandom(8).hex())
+    compilation.kernel_folder.cache_clear()
     assert not first_use.are_compiled()
+    compilation.kernel_folder.cache_clear()

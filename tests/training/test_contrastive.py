@@ -22,7 +22,7 @@ def fit(config, rows, first, positive, weights):
 
 
 def loss_of(w, config, rows, first, positive, weights):
-    """The loss as its definition says it."""
+    """Return the loss by its definition."""
     total = 0.0
     for decision in range(len(first) - 1):
         part = slice(first[decision], first[decision + 1])

@@ -8,15 +8,15 @@ import torch
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
 from sgp.errors import ConfigurationError
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import TreeScores, tree_scores
-from sgp.training.jump_learning import JumpLearning, targets, train_jumps
-from sgp.training.jumps import Transition
+from sgp.training.episodes import Transition
+from sgp.training.fit import FitContext
+from sgp.training.jump_learning import JumpLearning, fit_q, targets
 from sgp.training.labels import followed
 from sgp.training.tree_ranking import LabelledTrees, TreeTraining
 from tests.conftest import blocks_problem
@@ -35,13 +35,15 @@ def trajectories():
 
 @pytest.fixture(scope="module")
 def epochs(trajectories):
-    """The epochs of a training on two tasks, and on others where they are given."""
+    """Return the epochs of a training on two tasks, or on the given ones."""
     own = [each.task for each in trajectories]
     validation = LabelledTrees.of(ENCODER, list(followed(trajectories[:1], AIW)))
 
     def train(folder, after=0, seed=3, tasks=own, config=QUICK, learning=LEARNING, model=None, encoder=ENCODER):
         model = model or network()
-        return train_jumps(model, config, learning, tasks, AIW, encoder, validation, seed, "cpu", folder, "t", after)
+        return fit_q(
+            model, config, learning, tasks, AIW, encoder, validation, FitContext(seed, "cpu", folder, "t", after)
+        )
 
     return train
 

@@ -6,6 +6,7 @@ import pytest
 import sgp
 from sgp.datasets.training_data import trajectories
 from sgp.errors import ConfigurationError
+from sgp.methods.configuration import from_record
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Planner
@@ -24,7 +25,7 @@ def never(decisions):
 
 
 def labelled(source, found, successors, fit=never, **settings):
-    return label(LabelConfig(source, **settings), found, successors, fit, np.random.default_rng(1))
+    return label(LabelConfig(source, **settings), found, successors, np.random.default_rng(1), fit)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def blocks():
 
 
 def test_experts_label_whatever_they_reach_later(blocks):
-    decisions = labelled("experts", blocks, Lookahead("types"))
+    decisions = labelled("expert", blocks, Lookahead("types"))
     for trajectory in blocks:
         own = [each for each in decisions if each.task is trajectory.task]
         assert [each.state for each in own] == list(trajectory.states[:-1])
@@ -55,7 +56,7 @@ def test_optimal_labels_are_all_that_lie_on_a_shortest_plan(blocks, successors):
     assert sum(each.weight for each in decisions) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("source", ["experts", "optimal"])
+@pytest.mark.parametrize("source", ["expert", "optimal"])
 def test_the_longest_labels_are_the_farthest_of_the_right_ones(blocks, source):
     every = labelled(source, blocks[:1], Lookahead("types"), states=12)
     longest = labelled(source, blocks[:1], Lookahead("types"), states=12, longest=True)
@@ -75,7 +76,7 @@ def test_dead_ends_are_wrong():
 
 
 def test_a_state_space_that_is_too_large_leaves_the_experts_labels(blocks):
-    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("experts", blocks, one_step)
+    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
     assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
 
 
@@ -93,17 +94,17 @@ class Last:
 
 @pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])
 def test_visited_states_are_labelled_too(home, blocks, space):
-    experts = labelled("experts", blocks[:1], one_step)
+    experts = labelled("expert", blocks[:1], one_step)
     asked = []
 
     def fit(decisions):
         asked.append(len(decisions))
         return Planner(Last())
 
-    decisions = labelled("visited", blocks[:1], one_step, fit, visits=2, space=space)
+    decisions = labelled("dagger", blocks[:1], one_step, fit, visits=2, space=space)
     assert asked == [len(experts)]
     new = decisions[len(experts) :]
-    if space == 1:  # plans from there, in tasks of their own
+    if space == 1:  # plans from these states, in tasks of their own
         starts = list(dict.fromkeys(each.task for each in new))
         assert len(starts) == 2
         for task in starts:
@@ -117,12 +118,12 @@ def test_visited_states_are_labelled_too(home, blocks, space):
             assert each.state not in set(blocks[0].states)
             best = shortest(each.task, each.state)
             assert each.positive.tolist() == [1 + shortest(each.task, other.state) == best for other in each.choice]
-    joined = labelled("joined", blocks[:1], one_step, fit, visits=2, states=5)
+    joined = labelled("dagger-optimal", blocks[:1], one_step, fit, visits=2, states=5)
     assert len(joined) > len(experts) + 2
 
 
 def test_settings_are_checked():
-    with pytest.raises(ConfigurationError, match="labels' source is 'guess'; expected one of experts, optimal"):
+    with pytest.raises(ConfigurationError, match="labels' source is 'guess'; expected one of expert, optimal"):
         LabelConfig("guess")
     with pytest.raises(ConfigurationError, match="labels' visits is 0; expected at least 1"):
         LabelConfig(visits=0)
@@ -131,10 +132,15 @@ def test_settings_are_checked():
 def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():
     small, large = trajectories(SUITE, "gripper", "train")[:2]
     space = 50
-    decisions = labelled("exact", [small, large], one_step, space=space, states=12)
+    decisions = labelled("optimal-only", [small, large], one_step, space=space, states=12)
     assert {each.task for each in decisions} == {small.task}
     alone = labelled("optimal", [small], one_step, space=space, states=12)
     assert [each.state for each in decisions] == [each.state for each in alone]
-    without = labelled("exact", [large], one_step, space=space)
-    followed = labelled("experts", [large], one_step)
+    without = labelled("optimal-only", [large], one_step, space=space)
+    followed = labelled("expert", [large], one_step)
     assert [each.state for each in without] == [each.state for each in followed], "where none is small enough, all stay"
+
+
+def test_sources_of_older_records_are_read():
+    for old, new in (("experts", "expert"), ("exact", "optimal-only"), ("visited", "dagger"), ("optimal", "optimal")):
+        assert from_record(LabelConfig, {"source": old, "visits": 7}) == LabelConfig(new, visits=7)

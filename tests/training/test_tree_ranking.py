@@ -8,16 +8,20 @@ import torch
 
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
-from sgp.errors import ConfigurationError, StoreError
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.errors import ConfigurationError
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.policies import tree_scores
-from sgp.training.depth_ranking import depth_ranking_loss
+from sgp.training.fit import FitContext
 from sgp.training.labels import followed
-from sgp.training.tree_ranking import LabelledTrees, TreeTraining, contrastive_losses, mean_loss, train_ranking
-
-QUICK = TreeTraining(epochs=4, steps=3, batch=6, learning_rate=0.01)
+from sgp.training.tree_ranking import (
+    LabelledTrees,
+    TreeTraining,
+    contrastive_losses,
+    depth_ranking_loss,
+    fit_ranking,
+    mean_loss,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +45,6 @@ def network(encoder, seed=0):
     return LookaheadModel(encoder.relations, RelationalShape(layers=2, hidden=8))
 
 
-def epochs(encoder, labelled, folder, after=0, seed=3, training="t", config=QUICK):
-    return train_ranking(network(encoder), config, labelled, labelled, seed, "cpu", folder, training, after)
-
-
-def same(one, two):
-    return all(torch.equal(value, two.weights[name]) for name, value in one.weights.items())
-
-
 def test_deeper_nodes_shall_score_higher():
     """Three depths in the first tree, one in the second, two in the third."""
     scores, trees = torch.tensor([0.0, 1.0, 5.0, 2.0, 3.0, 3.0]), torch.tensor([0, 0, 0, 1, 2, 2])
@@ -66,59 +62,38 @@ def test_the_loss_is_the_share_of_right_candidates_in_their_tree():
     )
 
 
-def test_training_lowers_both_losses(encoder, labelled, tmp_path):
+def test_training_lowers_both_losses(encoder, labelled):
     config = TreeTraining(epochs=6, steps=8, batch=8, learning_rate=0.02, depth_weight=1.0)
     model = network(encoder)
 
     def ordered():
-        graphs = model.marked(*labelled.trees.joined())
+        graphs = model.graphs(*labelled.trees.joined())
         losses = depth_ranking_loss(model(graphs)[1].detach(), graphs.depth_trees, len(labelled.trees))
         return float(losses.mean())
 
     before = mean_loss(model, labelled, "cpu"), ordered()
-    last = list(train_ranking(model, config, labelled, labelled, 0, "cpu", tmp_path, "t"))[-1]
+    last = list(fit_ranking(model, config, labelled, labelled, FitContext(0)))[-1]
     assert last.validation_loss == mean_loss(model, labelled, "cpu") < 0.6 * before[0]
     assert ordered() < before[1]
 
 
-def test_the_mean_is_by_weight_and_parts_change_nothing(encoder, labelled, decisions, monkeypatch, tmp_path):
+def test_the_mean_is_by_weight_and_parts_change_nothing(encoder, labelled, decisions, monkeypatch):
     model = network(encoder)
     whole = mean_loss(model, labelled, "cpu")
     losses = [mean_loss(model, LabelledTrees.of(encoder, [each]), "cpu") for each in decisions]
     assert whole == pytest.approx(np.average(losses, weights=[each.weight for each in decisions]), rel=1e-5)
     config = TreeTraining(epochs=1, steps=2, batch=16)
-    (one,) = epochs(encoder, labelled, tmp_path / "a", config=config)
+    (one,) = fit_ranking(network(encoder), config, labelled, labelled, FitContext(3))
     monkeypatch.setitem(tree_scores.PART, "cpu", 500)
     assert mean_loss(model, labelled, "cpu") == pytest.approx(whole, rel=1e-5)
-    (other,) = epochs(encoder, labelled, tmp_path / "b", config=config)
+    (other,) = fit_ranking(network(encoder), config, labelled, labelled, FitContext(3))
     assert other.train_loss == pytest.approx(one.train_loss, rel=1e-5)
 
 
-@pytest.mark.slow
-def test_an_interrupted_training_goes_on_as_if_it_had_not_been(encoder, labelled, tmp_path):
-    whole = list(epochs(encoder, labelled, tmp_path / "whole"))
-    assert [each.number for each in whole] == [1, 2, 3, 4]
-    running = epochs(encoder, labelled, tmp_path / "cut")
-    for _ in range(3):
-        next(running)
-    running.close()
-    for after in (3, 0):
-        rest = list(epochs(encoder, labelled, tmp_path / "cut", after))
-        assert [each.number for each in rest] == list(range(after + 1, 5))
-        for one, two in zip(rest, whole[after:], strict=True):
-            assert same(one, two)
-            assert (one.train_loss, one.validation_loss) == (two.train_loss, two.validation_loss)
-    with pytest.raises(StoreError, match=r"is of another training; delete .* and train again"):
-        next(epochs(encoder, labelled, tmp_path / "cut", after=3, training="other"))
-    assert not same(whole[-1], list(epochs(encoder, labelled, tmp_path / "seed", seed=4))[-1])
-
-
-def test_the_rate_falls_as_in_the_paper_and_settings_are_checked(encoder, labelled, tmp_path):
+def test_the_rate_falls_as_in_the_paper_and_settings_are_checked():
     config = TreeTraining(epochs=300)
     assert (config.rate(0), config.rate(300 * 32 - 1), config.rate(10**6)) == pytest.approx((1e-3, 1e-5, 1e-5))
     assert (config.steps, config.batch) == (32, 32)
     for field, value in (("epochs", 0), ("batch", 0), ("last_rate", 0.0), ("clip", -1.0), ("depth_weight", -1.0)):
         with pytest.raises(ConfigurationError, match=f"trees' {field} is {value}; expected"):
             TreeTraining(**{field: value})
-    with pytest.raises(ConfigurationError, match=r"epoch \d has train loss .* a lower learning_rate may give"):
-        list(epochs(encoder, labelled, tmp_path, config=TreeTraining(epochs=3, learning_rate=1e30)))

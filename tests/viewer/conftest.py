@@ -1,4 +1,4 @@
-"""Recorded rollouts to show: real ones, and one whose names would be markup if anything took them for it."""
+"""Recorded rollouts to show: real ones, and one whose names contain markup."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unsolved(three_blocks):
 
 @pytest.fixture
 def ranked():
-    """Twenty steps among many jumps by made-up weights, with what explains them against several candidates."""
+    """Twenty steps with many jumps and random weights, and explanations against several candidates."""
     task = Task(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
     weights = np.random.default_rng(3).normal(size=(2, encoder.dimension))
@@ -101,7 +101,7 @@ HOSTILE = [
 
 @pytest.fixture
 def hostile(tmp_path):
-    """A file with one step whose names are markup."""
+    """A file with one step whose names contain markup."""
     file = tmp_path / "hostile.jsonl"
     file.write_text("".join(f"{json.dumps(record)}\n" for record in HOSTILE))
     (recorded,) = read_recorded(file)
@@ -110,7 +110,7 @@ def hostile(tmp_path):
 
 
 def map_with(recorded):
-    """A map of states on which every point is made up."""
+    """Return a map of states with made-up points."""
     point = [1, 2, 30, 40]
     steps = [
         {

@@ -11,7 +11,9 @@ import pytest
 import sgp
 from sgp.domains import draw_series
 from sgp.planning.domain import Scene
-from sgp.planning.recorded import atom_of, map_file
+from sgp.planning.pddl import Atom, parse_plan
+from sgp.planning.recorded import atom_of, map_file, read_recorded
+from sgp.planning.recording import write_rollouts
 from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a rollout's exported page; what it asked for, logged and raised is in the lists of the result."""
+    """Open a rollout's exported page; its requests, log messages and errors are in the lists of the result."""
     contexts = []
 
     def open_(rollout, hash_="", **options):
@@ -39,7 +41,7 @@ def open_page(browser, tmp_path):
 
 
 def recorded(domain, model, solved=True):
-    """The first of a method by its best known variant."""
+    """Return the first rollout of a method by its best known variant."""
     variant = {"state-centric": "wl-xgboost-delta"}.get(model, "aiw")
     wanted = (domain, model, variant, solved)
     return next(
@@ -58,7 +60,7 @@ def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
     page, last = open_page(blocks), len(blocks.steps)
     assert last >= 90
     for _ in range(60):
-        page.keyboard.down("ArrowRight")  # held: the same key again without going up
+        page.keyboard.down("ArrowRight")  # key repeat: no keyup in between
     expect_step(page, 60)
     page.keyboard.up("ArrowRight")
     press(page, "j", "ArrowLeft", "k")
@@ -94,7 +96,7 @@ def test_play_pause_and_speed(open_page, blocks):
     press(page, "End", "ArrowLeft", "Space")
     expect_step(page, len(blocks.steps))
     page.wait_for_selector('.sgp[data-playing="no"]')
-    press(page, "Space")  # at the end, play begins again
+    press(page, "Space")  # at the end, play starts again from the first step
     expect_playing_beyond(page, [0, len(blocks.steps)])
 
 
@@ -125,7 +127,7 @@ def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
     for kind, name in (("add", "adds"), ("delete", "deletes")):
         texts = page.locator(f".change .{name} code").all_inner_texts()
         assert texts == [shown["atoms"][each] for each in candidate[kind]]
-    assert page.locator(".change .adds").inner_text().startswith("+ would become true: ")
+    assert page.locator(".change .adds").inner_text().startswith("+ Would add: ")
     assert "Picked" in page.locator(".why").inner_text()
     press(page, "Escape")
     page.wait_for_selector("tr.picked", state="detached")
@@ -141,13 +143,13 @@ def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
     words = sgp.get_domain("blocksworld").words
 
     def said(candidate):
-        return words.sentence(*sgp.parse_plan(shown["actions"][candidate["actions"][0]]))
+        return words.sentence(*parse_plan(shown["actions"][candidate["actions"][0]]))
 
     assert page.locator("p.words").inner_text() == f"In words: {said(step['candidates'][step['chosen']])}."
     for row, candidate in zip(page.locator("tbody tr").all(), step["candidates"], strict=False):
         assert row.locator("td[title]").get_attribute("title") == said(candidate)
     (added,) = step["candidates"][step["chosen"]]["add"][:1]
-    expected = words.sentence(sgp.Atom(*sgp.parse_plan(shown["atoms"][added])[0]))
+    expected = words.sentence(Atom(*parse_plan(shown["atoms"][added])[0]))
     assert page.locator(".change code").first.get_attribute("title") == expected
     press(page, "2" if step["chosen"] == 0 else "1")
     page.wait_for_selector("tr.picked")
@@ -160,7 +162,7 @@ def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
 
 def test_ties_plateau_and_help(open_page, solved):
     page = open_page(solved)
-    data = sgp.playback(sgp.read_recorded(_written(solved, page))[0])
+    data = sgp.playback(read_recorded(_written(solved, page))[0])
     ties = [place for place, step in enumerate(data["steps"]) if step["tie"]]
     press(page, "End", "t")
     expect_step(page, ties[0])
@@ -183,13 +185,13 @@ def test_divergences_from_the_expert_are_walked(open_page, blocks):
     for place in (*found, found[0]):
         press(page, "d")
         expect_step(page, place)
-    assert f"leaves its states at step {found[0] + 1}" in page.locator("header").inner_text()
+    assert f"diverges from it at step {found[0] + 1}" in page.locator("header").inner_text()
 
 
 def test_a_rollout_without_an_expert_says_so(open_page, solved):
     page = open_page(solved)
     press(page, "d")
-    assert page.locator(".why").inner_text() == "No expert's plan was recorded for this problem."
+    assert page.locator(".why").inner_text() == "No expert plan was recorded for this problem."
 
 
 def test_goals_are_marked_where_they_hold(open_page, blocks):
@@ -200,12 +202,12 @@ def test_goals_are_marked_where_they_hold(open_page, blocks):
         expect_step(page, place)
         holding = [goal for goal, turns in shown["wanted"] if sum(turn <= place for turn in turns) % 2 == 0]
         assert page.locator(".goals .holds").all_inner_texts() == [f"✔ {goal}" for goal in holding]
-        heading = f"Goal: {len(holding)} of {shown['goals']} satisfied, {shown['frames'][place]['open']} open"
+        heading = f"Goal: {len(holding)} of {shown['goals']} satisfied"
         assert page.locator(".pictures h3").nth(1).inner_text() == heading
 
 
 def test_the_features_behind_a_choice_are_listed(open_page, blocks):
-    """First a sentence, then bars to one side for the chosen one and to the other against it, raw features if asked."""
+    """First a sentence, then bars to opposite sides for and against the chosen candidate; raw features on request."""
     page, shown = open_page(blocks), sgp.playback(blocks)
     why, *_ = shown["steps"][0]["why"]
     said = page.locator(".because").inner_text()
@@ -232,7 +234,7 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
 
 
 def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
-    """The player's own functions, over every step of every recorded rollout."""
+    """Runs the player's own functions over every step of every recorded rollout."""
     page = browser.new_page()
     script = """async ({ source, steps }) => {
         const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -247,21 +249,21 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
     named = compared = 0
     for recorded in sgp.recorded_rollouts().rollouts:
         steps = sgp.playback(recorded)["steps"]
-        given = {"source": sgp.player_script(), "steps": json.dumps(steps)}  # a text is handed over much faster
+        given = {"source": sgp.viewer.script("player"), "steps": json.dumps(steps)}  # a text is passed much faster
         for step, found in zip(steps, page.evaluate(script, given), strict=True):
             costs = {rank: each["cost"] for rank, each in enumerate(step["candidates"]) if rank not in step["shut"]}
             costs.pop(step["chosen"], None)
-            if not step["why"]:  # of a planner that has no embedding
+            if not step["why"]:  # of a planner without embedding
                 assert found["reasons"] is None
                 continue
             if not costs:
                 assert found["reasons"] is None
-                assert "next open one" not in found["said"]
+                assert "runner-up" not in found["said"]
                 continue
-            (rank,) = re.findall(r"Rather than <\d+> \(rank (\d+)\)", found["reasons"])
+            (rank,) = re.findall(r"Preferred over <\d+> \(rank (\d+)\)", found["reasons"])
             assert costs[int(rank) - 1] == min(costs.values())
             compared += 1
-            said = re.findall(r"the next open one, rank (\d+),|tied with rank (\d+),", found["said"])
+            said = re.findall(r"the runner-up, rank (\d+),|tied with rank (\d+),", found["said"])
             assert [one or other for one, other in said] in ([rank], [])
             named += bool(said)
     assert compared > 1000
@@ -270,13 +272,13 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
 
 
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
-    """In a failure in Logistics several that cost as little were visited; balls in one room are alike."""
+    """In a failure in Logistics several tied candidates were visited; balls in one room are equivalent."""
     logistics = recorded("logistics", "state-centric", solved=False)
     shown = sgp.playback(logistics)
     steps = [(place, step, _visited_ties(step)) for place, step in enumerate(shown["steps"], start=1)]
     place, _, ties = next(each for each in steps if each[2] > 1)
     page = open_page(logistics, f"#step={place}")
-    assert f"{ties} that cost as little were visited before" in page.locator(".why").inner_text()
+    assert f"{ties} equally cheap candidates already visited" in page.locator(".why").inner_text()
     jumps = recorded("gripper", "contrastive-jumps")
     page, shown = open_page(jumps), sgp.playback(jumps)
     place, alike = next(
@@ -289,10 +291,8 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     expect_step(page, place)
     press(page, str(alike["rank"] % 10))
     page.wait_for_selector("tr.picked")
-    assert f"≡ alike {alike['twin'] + 1}" in page.locator("tr.picked").inner_text()
-    assert (
-        f"the model cannot tell it from rank {alike['twin'] + 1}, which was kept" in page.locator(".why").inner_text()
-    )
+    assert f"≡ same as {alike['twin'] + 1}" in page.locator("tr.picked").inner_text()
+    assert f"identical to rank {alike['twin'] + 1} for the model" in page.locator(".why").inner_text()
 
 
 def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page, ranked):
@@ -309,12 +309,12 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
     for other in (each["against"] for each in step["why"]):
         row = page.locator(".candidates tbody tr").nth(other)
         row.hover()
-        expect(row).to_contain_class("pointed")  # and no more the row before
+        expect(row).to_contain_class("pointed")  # and no longer the previous row
         assert f"(rank {other + 1})" in page.locator(".because").inner_text()
         assert page.locator(".why").inner_text().startswith("Picked ")
         pictured = "picture" in step["candidates"][other]
         assert page.locator(".would svg.ghost").count() == pictured
-        assert page.locator(".change .adds").inner_text().startswith("+ would become true")
+        assert page.locator(".change .adds").inner_text().startswith("+ Would add")
         box = row.bounding_box()
         assert page.locator("tr.pointed").bounding_box() == box, "nothing moves under the pointer"
     page.locator(".candidates tbody tr").nth(step["chosen"]).hover()
@@ -339,7 +339,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
 
 
 def test_a_ghost_is_the_state_that_the_candidate_leads_to(ranked):
-    """The differences that the data hold, put together again, are the drawing of that state."""
+    """The recorded differences, applied to the frame, give the drawing of that state."""
     data, states = sgp.playback(ranked), list(ranked.states())
     objects, problem = (*ranked.domain.constants, *ranked.problem.objects), ranked.problem
     shown, ends, before = list[str](), list[Scene](), list[int]()
@@ -389,7 +389,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     expect(page.locator(".map .said")).to_have_text(words)
     assert words.startswith("rank 2, cost ∞: ")
     assert IMAGE in words
-    press(page, "Enter")  # picks it
+    press(page, "Enter")  # picks the candidate
     page.wait_for_selector("tr.picked")
     assert page.locator("tr.picked td").first.inner_text() == "2"
     press(page, "End")
@@ -399,7 +399,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
 
 
 def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hostile):
-    """A chosen state upon the state is a ring around it; the nearest training point is marked where it is far."""
+    """A chosen state at the position of the state is a ring around it; a far nearest training point is marked."""
     file = map_file(hostile.source)
     made = json.loads(file.read_text())
     (step,) = made["rollouts"][0]["steps"]
@@ -455,7 +455,7 @@ def test_large_drawings_take_the_whole_width(open_page, blocks):
 
 
 def _visited_ties(step):
-    """How many visited candidates cost as little as the chosen one, where it costs least; else 0."""
+    """Number of visited candidates tied with the chosen one if that is the cheapest; else 0."""
     if step["candidates"][step["chosen"]]["gap"] != 0:
         return 0
     return sum(each["gap"] == 0 and "visited" in each["marks"] for each in step["candidates"])
@@ -463,7 +463,7 @@ def _visited_ties(step):
 
 def _written(rollout, page):
     file = Path(page.url.removeprefix("file://").split("#")[0]).with_suffix(".jsonl")
-    sgp.write_rollouts(file, [rollout])
+    write_rollouts(file, [rollout])
     return file
 
 
@@ -517,7 +517,7 @@ def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, 
         press(page, "ArrowRight")
     expect_step(page, 13)
     page.wait_for_url("**step=14*")
-    press(page, "k")  # the player is the same one after the page ran again
+    press(page, "k")  # the page keeps the player when it runs again
     expect_step(page, 14)
     page.wait_for_url("**step=15*")
     page.reload()

@@ -1,4 +1,4 @@
-"""Two rollouts side by side: where they part, where they are in the same state, and the expert's plan as a side."""
+"""Two rollouts side by side: first difference, common states, and the expert's plan as one of the two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard starts for everybody: nothing is asked, and what prevents it is one sentence."""
+"""The dashboard starts without questions, and reports obstacles in one sentence."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from sgp.planning.pddl import parse_plan, read_domain
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
 from sgp.planning.task import replay
-from sgp.viewer.expert import divergences, expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import divergences, expert_states, playback
 
 PLAN = "(unstack c a)\n(put-down c)\n(pick-up b)\n(stack b c)\n(pick-up a)\n(stack a b)"
 
@@ -61,14 +60,14 @@ def test_without_an_expert_nothing_is_marked(solved):
 
 @pytest.mark.slow
 def test_the_recorded_rollouts_have_experts_explanations_and_maps():
-    """What the dashboard opens with says all that the player can show, and is small."""
+    """The recorded rollouts have all data that the player can show, and their files are small."""
     found = sgp.recorded_rollouts().rollouts
     assert len({each.about.model for each in found}) >= 3
     assert any(each.about.domain == "logistics" and each.head["outcome"] != "solved" for each in found)
     for recorded in found:
         data = sgp.playback(recorded)
         assert data["expert"]["length"] > 0, recorded.source
-        if "missing" in data["map"]:  # a planner that looks at nothing explains nothing
+        if "missing" in data["map"]:  # a planner without embedding has no explanations
             assert not any(step["why"] for step in data["steps"]), recorded.source
             continue
         assert len(data["map"]["steps"]) == len(data["steps"]), recorded.source

@@ -1,4 +1,4 @@
-"""Exports of a rollout: what VAL, pandas and Pillow read back."""
+"""Exports of a rollout, read back by VAL, pandas and Pillow."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_gif_has_a_frame_for_each_state(solved):
     image = Image.open(io.BytesIO(gif(as_recorded(solved), advance=heard.append)))
     assert image.width <= WIDEST + 100
     assert image.height <= HIGHEST + 200
-    # Equal frames that follow each other would be one; these states differ.
+    # Equal consecutive frames would be merged; these states differ.
     assert sum(1 for _ in ImageSequence.Iterator(image)) == len(solved.steps) + 1
     assert heard == sorted(heard)
     assert heard[-1] == 1.0
@@ -76,7 +76,7 @@ def test_hostile_names_make_harmless_files(hostile):
 
 
 def ink(frame, box):
-    """The dark pixels of a part of a frame; colours differ a little from frame to frame, each has its own palette."""
+    """Dark pixels of a part of a frame; colours differ slightly between frames, which have their own palettes."""
     return frame.crop(box).convert("L").point(lambda value: 255 * (value < 128))
 
 

@@ -1,4 +1,4 @@
-"""Marks on the scrubber: what the player is given of the actions left, and what it shows of that in a browser."""
+"""Marks on the scrubber: the player's data of the remaining actions, and their drawing in a browser."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _parts(found):
 
 @pytest.fixture
 def open_marked(browser, tmp_path, solved):
-    """A page that plays a rollout with marks of all three kinds at its first steps."""
+    """Open a page that plays a rollout with marks of all three kinds at its first steps."""
     contexts = []
 
     def open_(least):
@@ -98,17 +98,17 @@ def test_marks_have_shapes_words_and_keys(open_marked):
     page = open_marked(True)
     marks = page.locator(".lapses i")
     said = [
-        "step 1: an inaccuracy, 1 action more than needed",
-        "step 2: a mistake, 3 actions more than needed",
-        "step 3: a step into a dead end: no plan leads to the goal from there",
+        "step 1: lengthens the shortest plan by 1",
+        "step 2: lengthens the shortest plan by 3",
+        "step 3: dead end: the goal cannot be reached any more",
     ]
     assert [each.get_attribute("title") for each in marks.all()] == said
     assert len({each.locator("path").get_attribute("d") for each in marks.all()}) == 3
     scrubber = page.locator("input[type=range]")
     press(page, "n")
     expect_step(page, 1)
-    assert scrubber.get_attribute("aria-valuetext").endswith(": a mistake, 3 actions more than needed")
-    assert page.locator(".why").inner_text().endswith("; a mistake, 3 actions more than needed.")
+    assert scrubber.get_attribute("aria-valuetext").endswith(": lengthens the shortest plan by 3")
+    assert page.locator(".why").inner_text().endswith("; lengthens the shortest plan by 3.")
     press(page, "n")
     expect_step(page, 2)
     press(page, "n")
@@ -118,7 +118,7 @@ def test_marks_have_shapes_words_and_keys(open_marked):
     marks.nth(1).click()
     expect_step(page, 1)
     press(page, "?")
-    assert "next mark on the scrubber, mark before" in page.locator(".help").inner_text()
+    assert "next or previous mark on the scrubber" in page.locator(".help").inner_text()
     assert not page.wrong
 
 
@@ -126,7 +126,7 @@ def test_marks_have_shapes_words_and_keys(open_marked):
 def test_marks_by_the_best_plans_known_say_so(open_marked):
     page = open_marked(False)
     title = page.locator(".lapses i").nth(1).get_attribute("title")
-    assert title == "step 2: a mistake, 3 actions more than needed, as far as is known"
+    assert title == "step 2: possibly 3 actions longer than necessary (estimated)"
 
 
 @pytest.mark.browser
@@ -141,7 +141,7 @@ def test_what_a_prediction_expects_stands_below_what_happens(browser, tmp_path, 
     page.goto(f"file://{tmp_path / 'page.html'}")
     page.wait_for_selector(".sgp[data-step]")
     said = " ".join(page.locator(".expects").text_content().split())
-    assert said == f"? expects: 0.83 +{true} \u2212{false} 0.17 no change"
+    assert said == f"Predicted effects (weight): 0.83 +{true} \u2212{false} 0.17 no change"
     press(page, "ArrowRight")
     expect_step(page, 1)
     assert page.locator(".expects").count() == 0

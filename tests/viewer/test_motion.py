@@ -1,4 +1,4 @@
-"""Objects glide from one drawing to the next where the user wants to see it."""
+"""Objects glide from one drawing to the next unless the user prefers reduced motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Element.prototype.animate = function (...all) { glided.push(this.dataset.object)
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a rollout of Blocksworld, long enough ago to glide; gives the page and the first step's action."""
+    """Open a Blocksworld rollout and wait until gliding is possible; return the page and the first step's action."""
     contexts = []
 
     def open_(**options):

@@ -1,4 +1,4 @@
-"""The player in a notebook: what the widget holds, and its script in a real browser, called as anywidget calls it."""
+"""The player in a notebook: the widget's state, and its script in a real browser, called as by anywidget."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import traitlets
 
 import sgp
 from sgp.errors import InputError
+from sgp.planning.recorded import read_recorded
+from sgp.planning.recording import write_rollouts
 from tests.browsing import expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
-# A notebook of one cell: anywidget imports the script from a blob, calls its default export with nothing and renders
-# with a model. What the page's own keys would get is counted.
+# A notebook of one cell: anywidget imports the script from a blob, calls its default export without arguments and
+# renders with a model. The page counts the keys that the player leaves to it.
 NOTEBOOK = """<!DOCTYPE html><meta charset="utf-8"><body style="--jp-layout-color0: {paper}"><input id="cell">
 <div id="output"></div>
 <script type="module">
@@ -43,14 +45,14 @@ window.end = await widget.render({{ model: window.model, el: document.getElement
 
 @pytest.fixture(scope="module")
 def recorded():
-    """An unsolved rollout that comes with the package."""
+    """An unsolved rollout of the package."""
     found = (each for each in sgp.recorded_rollouts().rollouts if each.about.variant == "wl-xgboost-delta")
     return next(each for each in found if each.head["outcome"] == "horizon")
 
 
 @pytest.fixture
 def open_cell(browser, tmp_path):
-    """Opens a widget in a page as a notebook's cell does."""
+    """Open a widget in a page like a notebook's cell."""
     pages = []
 
     def open_(widget, paper="#ffffff"):
@@ -71,7 +73,7 @@ def open_cell(browser, tmp_path):
 def test_the_widget_has_the_players_data_and_script(recorded):
     widget = sgp.show(recorded)
     assert widget.data == sgp.playback(recorded)
-    assert widget._esm == sgp.player_script()
+    assert widget._esm == sgp.viewer.script("player")
     assert widget.step == 1
     assert {"_esm", "data", "step", "link"} <= set(widget.get_state())
 
@@ -88,21 +90,19 @@ def test_a_step_that_is_not_there_is_named(recorded):
 
 def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path):
     about = {"method": "m", "variant": "v"}
-    sgp.write_rollouts(tmp_path / "r.jsonl", [solved], about)
+    write_rollouts(tmp_path / "r.jsonl", [solved], about)
     living = sgp.show(solved, about=about)
-    assert (
-        living.data == sgp.show(tmp_path / "r.jsonl").data == sgp.playback(sgp.read_recorded(tmp_path / "r.jsonl")[0])
-    )
+    assert living.data == sgp.show(tmp_path / "r.jsonl").data == sgp.playback(read_recorded(tmp_path / "r.jsonl")[0])
     assert living.data["model"] == "m v"
-    assert living.link == ""  # the dashboard does not have it
+    assert living.link == ""  # not recorded in the dashboard
     assert len(repr(living)) < 100
 
 
 def test_two_rollouts_are_compared_by_actions(recorded, solved):
-    expert = sgp.expert_rollout(recorded)
+    expert = sgp.viewer.expert_rollout(recorded)
     widget = sgp.show(recorded, expert, step=3)
     assert widget.data == sgp.comparison(recorded, expert)
-    assert widget._esm == sgp.compare_script()
+    assert widget._esm == sgp.viewer.script("compare")
     assert (widget.step, widget.last) == (3, widget.data["length"])
     assert sgp.show(recorded, expert).step == 0
     with pytest.raises(InputError, match="two problems"):
@@ -114,7 +114,7 @@ def test_links_name_what_the_dashboard_has(recorded):
     assert (link.netloc, link.path) == ("there:99", "/")
     address = sgp.recorded_rollouts().address_of(recorded)
     assert parse_qs(link.query) == {name: [value] for name, value in address.items()}
-    link = urlsplit(sgp.show(recorded, sgp.expert_rollout(recorded)).link)
+    link = urlsplit(sgp.show(recorded, sgp.viewer.expert_rollout(recorded)).link)
     assert (link.netloc, link.path) == ("localhost:8501", "/compare")
     sides = {"left": [address["model"]], "right": ["expert's plan"]}
     assert parse_qs(link.query) == {"domain": [address["domain"]], "problem": [address["problem"]], **sides}
@@ -140,7 +140,7 @@ def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
     press(page, "k", "End", "d")
     assert page.evaluate("window.others") == 3
     expect_step(page, 0)
-    assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab leaves keys in it alone
+    assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab ignores keys within it
     page.evaluate("window.end()")
     assert page.locator(".sgp").count() == 0
     assert page.evaluate("model.listeners.size") == 0
@@ -152,7 +152,7 @@ def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
     assert f"({sgp.show(recorded).link}&step=3)" in words
     with pytest.raises(sgp.SgpError, match=f"no step {len(recorded.steps) + 2}"):
         sgp.link(recorded, step=len(recorded.steps) + 2)
-    sgp.write_rollouts(tmp_path / "one.jsonl", [solved])
+    write_rollouts(tmp_path / "one.jsonl", [solved])
     with pytest.raises(sgp.SgpError, match="does not have"):
         sgp.link(tmp_path / "one.jsonl")
 
@@ -171,14 +171,14 @@ def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solve
     page.wait_for_function(
         "link => document.querySelector('.why').textContent.includes(link)", arg=f"{widget.link}&step=3"
     )
-    page = open_cell(sgp.show(solved))  # which the dashboard does not have
+    page = open_cell(sgp.show(solved))  # not recorded in the dashboard
     assert page.get_by_role("link").count() == 0
     assert page.get_by_role("button", name="Copy a link").count() == 0
 
 
 @pytest.mark.browser
 def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
-    widget = sgp.show(recorded, sgp.expert_rollout(recorded))
+    widget = sgp.show(recorded, sgp.viewer.expert_rollout(recorded))
     page = open_cell(widget)
     page.locator(".sgp").focus()
     press(page, "d")

@@ -10,6 +10,8 @@ import pytest
 
 import sgp
 from sgp.errors import InputError, StoreError
+from sgp.planning.recorded import read_recorded
+from sgp.planning.recording import read_rollouts, write_rollouts
 from sgp.viewer.dashboard import command
 from tests.recorded import recorded_lines
 from tests.viewer.conftest import IMAGE, SCRIPT
@@ -38,14 +40,14 @@ def test_the_page_holds_hostile_names_as_data_alone(hostile, tmp_path):
 
 
 def test_the_page_asks_for_nothing_from_outside(hostile):
-    page = sgp.html_page(sgp.playback(hostile))
+    page = sgp.viewer.html_page(sgp.playback(hostile))
     assert "default-src 'none'" in page
     assert not re.findall(r"(?:src|href)=[\"']?https?:", page)
     assert set(re.findall(r"https?://[^\"'\\ ]+", page)) == {"http://www.w3.org/2000/svg"}
 
 
 def test_the_player_never_makes_markup_of_text():
-    script = sgp.player_script()
+    script = sgp.viewer.script("player")
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "import(", "</"):
         assert word not in script, word
     assert script.count("parseFromString") == 1
@@ -54,10 +56,10 @@ def test_the_player_never_makes_markup_of_text():
 
 def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page(solved, tmp_path):
     about = {"method": "m", "variant": "v"}
-    sgp.write_rollouts(tmp_path / "r.jsonl", [solved], about)
+    write_rollouts(tmp_path / "r.jsonl", [solved], about)
     sgp.export_html(solved, tmp_path / "living.html", about)
     sgp.export_html(tmp_path / "r.jsonl", tmp_path / "file.html")
-    sgp.export_html(sgp.read_recorded(tmp_path / "r.jsonl")[0], tmp_path / "recorded.html")
+    sgp.export_html(read_recorded(tmp_path / "r.jsonl")[0], tmp_path / "recorded.html")
     pages = {(tmp_path / f"{name}.html").read_text() for name in ("living", "file", "recorded")}
     assert len(pages) == 1
     assert "<title>p: m v</title>" in pages.pop()
@@ -81,7 +83,6 @@ found = sgp.recorded_rollouts()
 for recorded in found.rollouts:
     sgp.playback(recorded)
 sgp.export_html(found.rollouts[0], {str(tmp_path / "page.html")!r})
-sgp.measured()
 print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba", "pandas") if name in sys.modules])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -91,7 +92,7 @@ print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba", "pand
 def test_the_recorded_rollouts_are_complete_and_small():
     found = sgp.recorded_rollouts()
     assert not found.damaged
-    assert sum(file.stat().st_size for file in sgp.recorded_folder().iterdir()) < 12_000_000
+    assert sum(file.stat().st_size for file in sgp.viewer.recorded_folder().iterdir()) < 12_000_000
     suite = sgp.load_suite("state-centric")
     outcomes = {(each.about.domain, each.head["outcome"] == "solved") for each in found.rollouts}
     assert outcomes >= {(domain, True) for domain in suite.domains}
@@ -118,19 +119,21 @@ def test_failures_are_recorded_of_every_planner_on_the_same_problems():
     logistics = [each.about.planner for each in failed if each.about.domain == "logistics"]
     assert len(logistics) >= 12
     assert len(set(logistics)) >= 4
-    recorded = {(each.about.planner, each.about.domain) for each in failed}
+    recorded = {(each.about.planner.title, each.about.domain) for each in failed}
     measured = {
         (row.planner, row.domain)
-        for row in sgp.measured_attempts()
-        if (row.suite, row.split, row.seed) == ("state-centric", "extrapolation", 13) and not row.solved
+        for row in sgp.load_attempts().query("seed == 13 and not solved").itertuples()
+        if (row.suite, row.split) == ("state-centric", "extrapolation")
     }
-    assert {each for each in measured if each[0] in planners} <= recorded, "who fails in a domain is seen failing there"
+    assert {each for each in measured if each[0] in {planner.title for planner in planners}} <= recorded, (
+        "who fails in a domain is seen failing there"
+    )
 
 
 def test_steps_are_read_when_they_are_looked_at(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(recorded_lines("blocksworld-state-centric-wl-*-horizon")) + "\n")
     (listed,) = sgp.recorded_rollouts(tmp_path).rollouts
-    (whole,) = sgp.read_recorded(tmp_path / "a.jsonl")
+    (whole,) = read_recorded(tmp_path / "a.jsonl")
     assert len(listed.steps) == len(whole.steps)
     assert sgp.playback(listed) == sgp.playback(whole)
     again = sgp.recorded_rollouts(tmp_path).rollouts[0]
@@ -148,7 +151,7 @@ def test_one_recorded_rollout_of_each_domain_replays(tmp_path):
     for recorded in sgp.recorded_rollouts().rollouts:
         if recorded.about.domain not in seen and recorded.head["outcome"] == "solved":
             seen.add(recorded.about.domain)
-            (rollout,) = sgp.read_rollouts(recorded.source)
+            (rollout,) = read_rollouts(recorded.source)
             assert sgp.validate(rollout.task.problem, rollout.plan).valid
 
 
@@ -159,9 +162,9 @@ def test_the_dashboards_command():
 
 
 def test_a_comparison_has_a_page_of_its_own_without_markup_of_names(hostile):
-    data = sgp.comparison(hostile, sgp.expert_rollout(hostile))
-    page = sgp.html_page(data)
-    assert sgp.compare_script() in page
+    data = sgp.comparison(hostile, sgp.viewer.expert_rollout(hostile))
+    page = sgp.viewer.html_page(data)
+    assert sgp.viewer.script("compare") in page
     assert Tags(page).found.count("script") == 2
     assert "img" not in Tags(page).found
     assert json.loads(re.search(r'id="rollout">(.*?)</script>', page, re.DOTALL).group(1)) == data

@@ -1,4 +1,4 @@
-"""PDDL as numbered, coloured lines: whatever it holds, it stays text."""
+"""PDDL as numbered, coloured lines, with all markup escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 
 def lines_of(html):
-    """The lines that a reader sees, without their numbers."""
+    """Return the visible lines, without their numbers."""
     return [unescape(re.sub(r"<[^>]+>", "", each)) for each in re.findall(r"<code>(.*?)</code>", html)]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a task's states, as a notebook shows them."""
+"""Pictures of a task's states, as shown in notebooks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
+from sgp.encoders.wl import WLEncoder
 from sgp.errors import ConfigurationError, InputError
 from tests.conftest import blocks_problem
 
@@ -24,7 +25,7 @@ def test_a_picture_shows_the_state_and_the_goal(two_blocks):
 
 @pytest.fixture
 def graph(two_blocks):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
+    encoder = WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
     return sgp.coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
 
 
@@ -56,7 +57,7 @@ def test_pictures_stand_side_by_side_below_their_captions(two_blocks):
 
 
 def shown(picture):
-    """The texts of a picture, and the titles of its parts."""
+    """Return the texts of a picture, and the titles of its parts."""
     root = ElementTree.fromstring(picture.svg)
     titles = [part.find(f"{SVG}title").text for part in root.iter(f"{SVG}g")]
     return [text.text for text in root.iter(f"{SVG}text")], titles

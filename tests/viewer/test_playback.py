@@ -58,7 +58,7 @@ def test_candidates_stand_in_rank_order_with_what_they_cost_over_the_best(unsolv
     data = playback(as_recorded(unsolved))
     for step, shown in zip(unsolved.steps, data["steps"], strict=True):
         costs = sorted(map(float, step.costs))
-        assert [each["cost"] for each in shown["candidates"]] == costs  # of few decimals: none differ by rounding
+        assert [each["cost"] for each in shown["candidates"]] == costs  # few decimals, so that none differ by rounding
         assert [each["rank"] for each in shown["candidates"]] == list(range(1, len(costs) + 1))
         assert [each["gap"] for each in shown["candidates"]] == [cost - costs[0] for cost in costs]
         chosen = shown["candidates"][shown["chosen"]]

@@ -8,12 +8,13 @@ import pytest
 import sgp
 from sgp.errors import StoreError
 from sgp.experiments.tour import record_tour
-from sgp.viewer.tour import tour_script, tour_titles
+from sgp.planning.recording import read_rollouts
+from sgp.viewer.tour import tour_titles
 
 
 @pytest.fixture(scope="module")
 def tour():
-    return sgp.read_tour(sgp.recorded_folder() / "tour.json")
+    return sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
 
 
 def test_every_stop_has_words_and_drawings(tour):
@@ -81,8 +82,8 @@ def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run
         "sgp.experiments.tour.train",
         lambda method, domain, suite, variant=None, jobs=1: quick_run(method, domain, variant),
     )
-    recorded = sgp.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
-    rollout = sgp.read_rollouts(_as_lines(recorded, tmp_path))[0]
+    recorded = sgp.viewer.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
+    rollout = read_rollouts(_as_lines(recorded, tmp_path))[0]
     assert rollout.solved
     assert str(rollout.steps[recorded.step - 1].successor.actions[0]) == recorded.action(recorded.chosen)
 
@@ -97,5 +98,5 @@ def test_another_file_is_one_sentence(tmp_path):
     file = tmp_path / "tour.json"
     file.write_text("[]")
     with pytest.raises(StoreError, match="no tour"):
-        sgp.read_tour(file)
-    assert "PageDown" in tour_script()
+        sgp.viewer.read_tour(file)
+    assert "PageDown" in sgp.viewer.script("tour")

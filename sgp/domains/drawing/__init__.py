@@ -1,1 +1,1 @@
-"""What the domains' drawings are made of, and the drawing of domains that the house does not know."""
+"""Drawings of scenes as SVG: those that domains describe as data, and one for any other domain."""

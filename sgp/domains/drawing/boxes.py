@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -78,16 +78,6 @@ def fitting(count: int, width: float, height: float) -> int:
     return max(range(1, count + 1), key=scale)
 
 
-def tiled(boxes: Sequence[Box], deep: float, gap: float = 10) -> Box:
-    """Boxes in rows that suit a frame of four to three, as if they were `deep` high: of all states alike, so that no
-    step moves them.
-    """
-    if not boxes:
-        return NOTHING
-    wide = max(box.width for box in boxes) + gap
-    return flow(boxes, fitting(len(boxes), wide, deep + gap) * wide, gap)
-
-
 def _row(boxes: Sequence[Box], gap: float) -> Box:
     height = max(box.height for box in boxes)
 
@@ -120,7 +110,7 @@ def column(boxes: Sequence[Box], gap: float = 6) -> Box:
 def framed(
     title: Box, content: Box, width: float = 0, height: float = 0, *, hint: str, dashed: bool = False, **extra: object
 ) -> Box:
-    """A place: a frame with a title, at least as wide and high as told, and a hint where the pointer rests."""
+    """A place: a frame with a title, at least of a width and height, and a hint where the pointer rests."""
     pad = 8
     inner = column([title, content])
     wide = max(width, inner.width + 2 * pad)
@@ -142,15 +132,3 @@ def framed(
         return drawing.group(hint, [frame, inner.at(x + pad, y + pad)], **extra)
 
     return Box(wide, high, at)
-
-
-def equal_frames(
-    titles: Mapping[str, Box], contents: Mapping[str, Box], width: float, *, hints: Mapping[str, str], kind: str
-) -> dict[str, Box]:
-    """A frame of one kind for each title, all equally high; the height grows by steps, so that frames seldom move."""
-    tallest = max((titles[name].height + contents[name].height for name in titles), default=0)
-    high = ceil((tallest + 24) / 26) * 26
-    wide = max([width, *(contents[name].width + 16 for name in titles)])
-    return {
-        name: framed(title, contents[name], wide, high, hint=hints[name], class_=kind) for name, title in titles.items()
-    }

@@ -16,7 +16,7 @@ _MOST_STATIC = 12  # static atoms of one predicate that are listed; they never c
 
 
 def draw_any(text: DomainText, scene: Scene) -> str:
-    """A scene of a domain that the house does not know.
+    """A scene of a domain without a drawing of its own.
 
     Up to 60 objects stand in a circle: atoms of two objects are lines, of one object labels, fluent ones drawn
     strongly, static ones faintly; other atoms are listed. Of more objects, every predicate's atoms are listed.

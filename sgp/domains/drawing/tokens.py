@@ -21,12 +21,28 @@ class Colour:
 
 
 # Okabe and Ito's palette, safe for the colour-blind. Lines are drawn in the colour of the surrounding text, so that
-# all shapes are told from a light and from a dark ground; a kind of thing has a shape or a label besides its colour.
-THING = Colour("#e69f00", "#000000")
+# all shapes can be seen on a light and on a dark ground; a kind of object has a shape or a label besides its colour.
+OBJECT_COLOUR = Colour("#e69f00", "#000000")
 ROBOT = Colour("#0072b2", "#ffffff")
 FLYING = Colour("#cc79a7", "#000000")
 PLAIN = Colour("none", "currentColor")
 DONE = "#009e73"
+COLOURS = {
+    "orange": OBJECT_COLOUR,
+    "blue": ROBOT,
+    "pink": FLYING,
+    "green": Colour(DONE, "#000000"),
+    "plain": PLAIN,
+    "place": PLAIN,
+    "shaded": PLAIN,
+    "white": Colour("#ffffff", "#000000"),
+    "black": Colour("#404040", "#ffffff"),
+    "brown": Colour("#c49a6c", "#000000"),
+    "grey": Colour("#9ca3af", "#000000"),
+    "yellow": Colour("#f0e442", "#000000"),
+    "sky": Colour("#56b4e9", "#000000"),
+}
+PALETTE = ("white", "black", "pink", "green", "orange", "sky", "yellow")
 WIDEST = 1160  # pixels after which drawings begin another row
 
 
@@ -93,12 +109,12 @@ def token(
     width: float = 0,
     round_: bool = False,
 ) -> Box:
-    """An object as a labelled box, or a disc, at least as wide as told; `said` shows where the pointer rests.
+    """An object as a labelled box, or a disc, at least of a width; `said` shows where the pointer rests.
 
     It carries the object's name, by which the player moves it from one drawing to the next.
     """
     size = max(float(SMALLEST), min(12.0, height - 7))
-    wide = min(max(width, height, breadth(label, size) + 10), 140)
+    wide = min(max(width, height, breadth(label, size) + 10), 220)
 
     def at(x: float, y: float) -> str:
         shape = drawing.rect(

@@ -1,1 +1,1 @@
-"""Kernels of the encoders."""
+"""Compiled kernels of the encoders."""

@@ -1,4 +1,4 @@
-"""Marked colours: refined once without a change, and for each candidate anew only where its change reaches."""
+"""Colours of marked transition graphs, refined once per state and updated where a candidate's change reaches."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, longer
-from sgp.encoders.kernels.marked_graph import (
-    ATOM,
-    COLOUR,
-    EDGE,
-    LEVEL,
-    OBJECT,
-    Hashes,
-    Ints,
-    MarkedLayout,
-    incidence,
-    marked,
-    number,
-    pair,
-)
-from sgp.encoders.kernels.marked_sets import Exchange, total_after, total_of_set
+from sgp.compilation import compiled, grow, inlined, mix
+from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair, total_of_set
 
 Flags = NDArray[np.bool_]
 
+# Salts separate the kinds of features and hashes.
+COLOUR, TOKEN, OPEN, CLOSED, ATOM, OBJECT, EDGE, LEVEL, STEP = range(1, 10)
+
+
+class MarkedLayout(NamedTuple):
+    """The transition-independent atoms and objects of a task.
+
+    The arguments of atom a are `arguments[first_argument[a] : first_argument[a + 1]]`. `kind` is the hash of an atom's
+    predicate and its sign in the goal. Static atoms with one argument are part of the object's colour and are not
+    nodes.
+    """
+
+    object_colour: Hashes  # [n]
+    static_atoms: Ints  # [s]
+    goal_atoms: Ints  # [g], positive and negative
+    first_argument: Ints  # [a + 1]
+    arguments: Ints  # [sum of arities]
+    kind: Hashes  # [a]
+    walkable: NDArray[np.bool_]  # for each argument, whether walks may enter the atom at it
+
 
 class Unchanged(NamedTuple):
-    """The graph of a state and the goal, and the colours that its nodes have at l levels without a change.
+    """The graph of a state and the goal, and its nodes' colours without a change at l levels.
 
-    The edges of object o are the numbers from `edges[o]` up to `edges[o + 1]`.
+    Object o has the edges `edges[o]` to `edges[o + 1] - 1`.
     """
 
     holds: Flags  # [a], whether the atom is true
@@ -40,26 +46,63 @@ class Unchanged(NamedTuple):
     edge_position: Ints  # [e]
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    around: Hashes  # [l - 1, e], hashes of each object's edges, ascending
+    around: Hashes  # [l - 1, e], hashes of each object's edges, sorted
     total_around: Hashes  # [l - 1, n]
 
 
 class Recolouring(NamedTuple):
-    """The colours with a change, at l levels, and the nodes that the change reaches; else all is as without it."""
+    """The colours with a change at l levels, and the nodes that it reaches; other nodes have unchanged colours."""
 
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    atom_differs: Flags  # [l, a], whether the colour is one that the atom has not without the change
+    atom_differs: Flags  # [l, a], whether the colour differs from the atom's unchanged colour
     object_differs: Flags  # [l, n]
     atom_reached: Flags  # [a]
     object_reached: Flags  # [n]
-    atoms: Ints  # [a], those reached in the order in which they were
-    objects: Ints  # [n]
+    atoms: Ints  # [a], the reached atoms, in the order of reaching
+    objects: Ints  # [n], the reached objects, likewise
+
+
+class Exchange(NamedTuple):
+    """For each object, its edges to recoloured atoms before and after the change, as linked lists."""
+
+    last: Ints  # [n], the last entry of each object, or -1
+    before: Ints  # the previous entry of each entry, or -1
+    was: Hashes
+    has: NDArray[np.bool_]  # whether the edge existed before
+    now: Hashes
+
+
+@compiled
+def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
+    """Return an atom's colour by its truth before and after the transition."""
+    return pair(ATOM, kind, np.uint64(2 * before + after))
+
+
+@compiled
+def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """Return the start of each object's edges [n + 1], and each edge's atom and argument position."""
+    first = np.zeros(len(layout.object_colour) + 1, np.int32)
+    for node in range(count):
+        for place in range(layout.first_argument[nodes[node]], layout.first_argument[nodes[node] + 1]):
+            first[layout.arguments[place] + 1] += 1
+    for obj in range(len(layout.object_colour)):
+        first[obj + 1] += first[obj]
+    atoms, positions = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
+    filled = first[:-1].copy()
+    for node in range(count):
+        begin = layout.first_argument[nodes[node]]
+        for place in range(begin, layout.first_argument[nodes[node] + 1]):
+            obj = layout.arguments[place]
+            atoms[filled[obj]] = nodes[node]
+            positions[filled[obj]] = place - begin
+            filled[obj] += 1
+    return first, atoms, positions
 
 
 @compiled
 def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
-    """The graph of the state in which these fluent atoms are true, and its colours."""
+    """Return the graph of the state with these true fluent atoms, and its colours."""
     objects, known = len(layout.object_colour), len(layout.kind)
     holds, in_graph, nodes = np.zeros(known, np.bool_), np.zeros(known, np.bool_), np.empty(known, np.int32)
     count = _true_nodes(layout.static_atoms, holds, in_graph, nodes, 0)
@@ -70,7 +113,7 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
             nodes[count] = atom
             count += 1
     edges, edge_atom, edge_position = incidence(layout, nodes, count)
-    found = Unchanged(
+    graph = Unchanged(
         holds,
         in_graph,
         edges,
@@ -81,23 +124,23 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
         np.empty((iterations, len(edge_atom)), np.uint64),
         np.zeros((iterations, objects), np.uint64),
     )
-    found.object_colour[0] = layout.object_colour
+    graph.object_colour[0] = layout.object_colour
     for node in range(count):
         atom = nodes[node]
-        found.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
+        graph.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
     for level in range(iterations):
         for node in range(count):
             atom = nodes[node]
-            found.atom_colour[level + 1, atom] = _refined_atom(
-                layout, atom, found.atom_colour[level], found.object_colour[level]
+            graph.atom_colour[level + 1, atom] = _refined_atom(
+                layout, atom, graph.atom_colour[level], graph.object_colour[level]
             )
-        _refine_objects(found, level)
-    return found
+        _refine_objects(graph, level)
+    return graph
 
 
 @compiled
 def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: int) -> int:
-    """Makes atoms true and nodes of the graph; how many nodes it has then."""
+    """Make atoms true and nodes of the graph; return its number of nodes."""
     for atom in atoms:
         holds[atom] = True
         if not in_graph[atom]:
@@ -109,20 +152,20 @@ def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: 
 
 @compiled
 def _refine_objects(graph: Unchanged, level: int) -> None:
-    """Colours of all objects at the next level, by the set of their edges."""
+    """Compute all objects' colours at the next level from the sets of their edges."""
     colour, around = graph.atom_colour[level], graph.around[level]
-    for thing in range(graph.object_colour.shape[1]):
-        start, end = graph.edges[thing], graph.edges[thing + 1]
+    for obj in range(graph.object_colour.shape[1]):
+        start, end = graph.edges[obj], graph.edges[obj + 1]
         for edge in range(start, end):
             around[edge] = pair(EDGE, colour[graph.edge_atom[edge]], np.uint64(graph.edge_position[edge]))
         total = total_of_set(around[start:end])
-        graph.total_around[level, thing] = total
-        graph.object_colour[level + 1, thing] = pair(OBJECT, graph.object_colour[level, thing], total)
+        graph.total_around[level, obj] = total
+        graph.object_colour[level + 1, obj] = pair(OBJECT, graph.object_colour[level, obj], total)
 
 
 @compiled
 def no_recolouring(graph: Unchanged) -> Recolouring:
-    """The colours without a change."""
+    """Return a recolouring without a change."""
     known, objects = graph.atom_colour.shape[1], graph.object_colour.shape[1]
     return Recolouring(
         graph.atom_colour.copy(),
@@ -140,31 +183,31 @@ def no_recolouring(graph: Unchanged) -> Recolouring:
 def recolour(
     layout: MarkedLayout, graph: Unchanged, new: Recolouring, exchange: Exchange, change: Ints, buffer: Hashes
 ) -> tuple[Hashes, int, int, int]:
-    """Refines the colours of what a change reaches, and writes those that are new at their node into the buffer.
+    """Refine the colours that a change reaches, and write those that are new at their node into the buffer.
 
-    The change names no atom twice, so that an exchange with room for all edges has room for those of one level. Gives
-    the buffer, grown where it must, how many colours stand there, and how many atoms and objects were reached.
+    The change names each atom once, so an exchange with space for all edges suffices for one level. Returns the buffer
+    (grown if necessary), its number of colours, and the numbers of reached atoms and objects.
     """
     while len(change) > len(buffer):
-        buffer = longer(buffer)
+        buffer = grow(buffer)
     _mark(layout, graph, new, change, buffer)
-    found = atoms = len(change)
+    filled = atoms = len(change)
     objects = 0
     for level in range(len(graph.around)):
         atoms_before, objects_before = atoms, objects
         objects = _reach_objects(layout, new, level, atoms_before, objects_before)
         atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
-        while found + atoms + objects > len(buffer):
-            buffer = longer(buffer)
-        found = _recolour_atoms(layout, graph, new, level, atoms, buffer, found)
+        while filled + atoms + objects > len(buffer):
+            buffer = grow(buffer)
+        filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
-        found = _recolour_objects(graph, new, level, objects, exchange, buffer, found)
-    return buffer, found, atoms, objects
+        filled = _recolour_objects(graph, new, level, objects, exchange, buffer, filled)
+    return buffer, filled, atoms, objects
 
 
 @inlined
 def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints, buffer: Hashes) -> None:
-    """First colours of the changed atoms: all of them are reached, and all are new."""
+    """Set the initial colours of the changed atoms; all of these atoms are reached and recoloured."""
     salt = number(LEVEL, 0)
     for which in range(len(change)):
         atom = change[which]
@@ -178,26 +221,26 @@ def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints
 
 @inlined
 def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: int, count: int) -> int:
-    """Reaches the arguments of the first atoms, where these were recoloured; how many objects are reached then."""
+    """Mark the arguments of recoloured atoms among the first `atoms` as reached; return the number of objects."""
     for which in range(atoms):
         atom = new.atoms[which]
         if new.atom_differs[level, atom]:
             for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-                thing = layout.arguments[place]
-                if not new.object_reached[thing]:
-                    new.object_reached[thing] = True
-                    new.objects[count] = thing
+                obj = layout.arguments[place]
+                if not new.object_reached[obj]:
+                    new.object_reached[obj] = True
+                    new.objects[count] = obj
                     count += 1
     return count
 
 
 @inlined
 def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, objects: int) -> int:
-    """Reaches the atoms of the first objects, where these were recoloured; how many atoms are reached then."""
+    """Mark the atoms of recoloured objects among the first `objects` as reached; return the number of atoms."""
     for which in range(objects):
-        thing = new.objects[which]
-        if new.object_differs[level, thing]:
-            for edge in range(graph.edges[thing], graph.edges[thing + 1]):
+        obj = new.objects[which]
+        if new.object_differs[level, obj]:
+            for edge in range(graph.edges[obj], graph.edges[obj + 1]):
                 atom = graph.edge_atom[edge]
                 if not new.atom_reached[atom]:
                     new.atom_reached[atom] = True
@@ -208,9 +251,9 @@ def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, obj
 
 @inlined
 def _recolour_atoms(
-    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, found: int
+    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
 ) -> int:
-    """Colours of the atoms reached at the next level; how many colours stand in the buffer then."""
+    """Compute the reached atoms' colours at the next level; return the number of colours in the buffer."""
     salt = number(LEVEL, level + 1)
     atom_colour, object_colour = new.atom_colour[level], new.object_colour[level]
     for which in range(atoms):
@@ -219,55 +262,55 @@ def _recolour_atoms(
         new.atom_colour[level + 1, atom] = colour
         if not graph.in_graph[atom] or colour != graph.atom_colour[level + 1, atom]:
             new.atom_differs[level + 1, atom] = True
-            buffer[found] = pair(COLOUR, salt, colour)
-            found += 1
-    return found
+            buffer[filled] = pair(COLOUR, salt, colour)
+            filled += 1
+    return filled
 
 
 @inlined
 def _exchange_edges(
     layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, exchange: Exchange
 ) -> None:
-    """Lists by object what the edges to the recoloured ones of the first atoms were and are."""
+    """List by object the earlier and new edges to recoloured atoms among the first `atoms`."""
     entry = 0
     for which in range(atoms):
         atom = new.atoms[which]
         if new.atom_differs[level, atom]:
             begin = layout.first_argument[atom]
             for place in range(begin, layout.first_argument[atom + 1]):
-                thing = layout.arguments[place]
-                exchange.before[entry] = exchange.last[thing]
+                obj = layout.arguments[place]
+                exchange.before[entry] = exchange.last[obj]
                 exchange.was[entry] = pair(EDGE, graph.atom_colour[level, atom], np.uint64(place - begin))
                 exchange.has[entry] = graph.in_graph[atom]
                 exchange.now[entry] = pair(EDGE, new.atom_colour[level, atom], np.uint64(place - begin))
-                exchange.last[thing] = entry
+                exchange.last[obj] = entry
                 entry += 1
 
 
 @inlined
 def _recolour_objects(
-    graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, found: int
+    graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
 ) -> int:
-    """Colours of the objects reached at the next level; empties the exchange. How many colours stand there then."""
+    """Compute the reached objects' next colours and empty the exchange; return the number of colours in the buffer."""
     salt = number(LEVEL, level + 1)
     around = graph.around[level]
     for which in range(objects):
-        thing = new.objects[which]
-        edges = around[graph.edges[thing] : graph.edges[thing + 1]]
-        total = total_after(exchange, thing, graph.total_around[level, thing], edges)
-        exchange.last[thing] = -1
-        colour = pair(OBJECT, new.object_colour[level, thing], total)
-        new.object_colour[level + 1, thing] = colour
-        if colour != graph.object_colour[level + 1, thing]:
-            new.object_differs[level + 1, thing] = True
-            buffer[found] = pair(COLOUR, salt, colour)
-            found += 1
-    return found
+        obj = new.objects[which]
+        edges = around[graph.edges[obj] : graph.edges[obj + 1]]
+        total = total_after(exchange, obj, graph.total_around[level, obj], edges)
+        exchange.last[obj] = -1
+        colour = pair(OBJECT, new.object_colour[level, obj], total)
+        new.object_colour[level + 1, obj] = colour
+        if colour != graph.object_colour[level + 1, obj]:
+            new.object_differs[level + 1, obj] = True
+            buffer[filled] = pair(COLOUR, salt, colour)
+            filled += 1
+    return filled
 
 
 @inlined
 def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: int) -> None:
-    """Makes all as it is without a change that reached so many atoms and objects."""
+    """Restore the unchanged colours after a change that reached this many atoms and objects."""
     levels = len(graph.atom_colour)
     for which in range(atoms):
         atom = new.atoms[which]
@@ -276,18 +319,73 @@ def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: 
             new.atom_colour[level, atom] = graph.atom_colour[level, atom]
             new.atom_differs[level, atom] = False
     for which in range(objects):
-        thing = new.objects[which]
-        new.object_reached[thing] = False
+        obj = new.objects[which]
+        new.object_reached[obj] = False
         for level in range(levels):
-            new.object_colour[level, thing] = graph.object_colour[level, thing]
-            new.object_differs[level, thing] = False
+            new.object_colour[level, obj] = graph.object_colour[level, obj]
+            new.object_differs[level, obj] = False
 
 
 @inlined
 def _refined_atom(layout: MarkedLayout, atom: int, atom_colour: Hashes, object_colour: Hashes) -> np.uint64:
-    """Colour of an atom and its arguments by position."""
+    """Return the refined colour of an atom from its arguments' colours by position."""
     value = np.uint64(0)
     begin = layout.first_argument[atom]
     for place in range(begin, layout.first_argument[atom + 1]):
         value += pair(EDGE, object_colour[layout.arguments[place]], np.uint64(place - begin))
     return pair(ATOM, atom_colour[atom], value)
+
+
+@compiled
+def no_exchange(objects: int, edges: int) -> Exchange:
+    """Return an empty exchange with space for this many edges."""
+    return Exchange(
+        np.full(objects, -1, np.int32),
+        np.empty(edges, np.int32),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.bool_),
+        np.empty(edges, np.uint64),
+    )
+
+
+@inlined
+def total_after(exchange: Exchange, obj: int, total: np.uint64, values: Hashes) -> np.uint64:
+    """Return the hash of an object's edge set after the exchange.
+
+    `total` is the hash before it, of the sorted `values` with repetition. A value leaves the set with its last
+    occurrence, unless it is also new, and enters the set with its first occurrence.
+    """
+    entry = exchange.last[obj]
+    while entry >= 0:
+        value = exchange.now[entry]
+        if not _earlier(exchange, entry, value, True) and _occurrences(values, value) == 0:
+            total += mix(value)
+        if exchange.has[entry] and not _earlier(exchange, entry, exchange.was[entry], False):
+            value = exchange.was[entry]
+            gone, back = 0, False
+            other = exchange.last[obj]
+            while other >= 0:
+                gone += exchange.has[other] and exchange.was[other] == value
+                back = back or exchange.now[other] == value
+                other = exchange.before[other]
+            if not back and gone == _occurrences(values, value):
+                total -= mix(value)
+        entry = exchange.before[entry]
+    return total
+
+
+@inlined
+def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> bool:
+    """Return whether a previous entry has the value, as its new (`now`) or earlier edge."""
+    other = exchange.before[entry]
+    while other >= 0:
+        if (now and exchange.now[other] == value) or (not now and exchange.has[other] and exchange.was[other] == value):
+            return True
+        other = exchange.before[other]
+    return False
+
+
+@inlined
+def _occurrences(values: Hashes, value: np.uint64) -> int:
+    """Count a value in a sorted array."""
+    return int(np.searchsorted(values, value, side="right") - np.searchsorted(values, value, side="left"))

@@ -1,8 +1,8 @@
-"""Features of transitions, local to the change: marked colours, tokens and walks, for all candidates of a state.
+"""Features of transitions near the change: marked colours, tokens and walks, for all candidates of a state.
 
-A transition (s, s') is a graph of objects and atoms. An atom's colour tells its predicate, whether it is true in s and
-in s', and its place in the goal; edges carry the argument's position. Every feature is a 64-bit hash that is present
-or not. Two different features share a hash with a probability of about 10^-19.
+A transition (s, s') is a graph of objects and atoms. An atom's colour encodes its predicate, its truth in s and s', and
+its sign in the goal. Edges are labelled by the argument's position. Every feature is a 64-bit hash that is present or
+absent. Two different features share a hash with a probability of about 10^-19.
 """
 
 from __future__ import annotations
@@ -12,10 +12,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, longer
-from sgp.encoders.kernels.marked_colours import forget_recolouring, no_recolouring, recolour, unchanged
-from sgp.encoders.kernels.marked_graph import ATOM, EDGE, OBJECT, TOKEN, Hashes, Ints, MarkedLayout, number, pair
-from sgp.encoders.kernels.marked_sets import Vocabulary, find, no_exchange, take_columns, total_of_set
+from sgp.compilation import compiled, grow, inlined, mix
+from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find, number, pair, total_of_set
+from sgp.encoders.kernels.marked_colours import (
+    ATOM,
+    EDGE,
+    OBJECT,
+    TOKEN,
+    MarkedLayout,
+    forget_recolouring,
+    no_exchange,
+    no_recolouring,
+    recolour,
+    unchanged,
+)
 from sgp.encoders.kernels.marked_walks import (
     linked,
     new_search,
@@ -25,24 +35,30 @@ from sgp.encoders.kernels.marked_walks import (
     walkable_steps,
     walks_from,
 )
-from sgp.planning.clock import Flag
+from sgp.planning.clock import StopFlag
+
+# The upper six bits of 2^i times a de Bruijn sequence differ for all i, so one look-up finds the index of a set bit.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_PLACE_OF_BIT = np.empty(64, np.int64)
+for _bit in range(64):
+    _PLACE_OF_BIT[((1 << _bit) * int(_DE_BRUIJN) % 2**64) >> 58] = _bit
 
 
 class Touched(NamedTuple):
-    """The atoms that a candidate changes, and the objects that they touch."""
+    """The atoms that a candidate changes, and the touched objects: the arguments of these atoms."""
 
     is_changed: NDArray[np.bool_]  # [a]
     is_touched: NDArray[np.bool_]  # [n]
-    objects: Ints  # [n], the touched ones first
+    objects: Ints  # [n], the touched objects first
 
 
 class Tokens(NamedTuple):
-    """The colours of objects and changed atoms on the graph of these alone, and room to refine them."""
+    """Colours of objects and changed atoms in the graph of only these, with buffers to refine them."""
 
     of_object: Hashes  # [n]
     next: Hashes  # [n]
-    of_change: Hashes  # at least as many as atoms change
-    around: Hashes  # at least as many as these have arguments
+    of_change: Hashes  # at least as long as the number of changed atoms
+    around: Hashes  # at least as long as the number of their arguments
 
 
 @compiled
@@ -56,15 +72,15 @@ def transition_features(
     state: Ints,
     first: NDArray[np.int64],
     changed: Ints,
-    vocabulary: Vocabulary,
-    stop: Flag,
+    vocabulary: HashTable,
+    stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
-    """The features of the transitions from a state to each of b candidates.
+    """Return the features of the transitions from a state to each of b candidates.
 
-    The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
-    Gives where each candidate's features begin [b + 1], and the features, ascending and each once, or as often as it
-    occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty.
-    Leaves the rest as it comes once `stop` [1] is true.
+    `state` lists the state's true fluent atoms; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
+    Returns the start of each candidate's features [b + 1], and the sorted features, once each or, if `counted`, once
+    per occurrence. Features are columns of the vocabulary, unknown features dropped, or hashes if the vocabulary is
+    empty. The loop ends early once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     graph = unchanged(layout, iterations, state)
@@ -77,8 +93,8 @@ def transition_features(
     exchange = no_exchange(objects, len(layout.arguments))
     touched, tokens = _nothing_touched(known, objects), _no_tokens(layout, first, changed)
     links, search = no_links(objects), new_search(known, max(open_atoms, closed_atoms))
-    by_column = len(vocabulary.hashes) > 0 and not counted
-    present = np.zeros((len(vocabulary.hashes) + 63) // 64, np.uint64)  # a bit for each column
+    by_column = len(vocabulary.keys) > 0 and not counted
+    present = np.zeros((len(vocabulary.keys) + 63) // 64, np.uint64)  # a bit for each column
     starts, total = np.zeros(len(first), np.int64), 0
     buffer, out = np.empty(256, np.uint64), np.empty(1024, np.uint64)
     for candidate in range(len(first) - 1):
@@ -86,29 +102,29 @@ def transition_features(
             break
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
-        buffer, found, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
+        buffer, filled, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
-        while found + len(change) + touches > len(buffer):
-            buffer = longer(buffer)
-        found = _take_tokens(tokens, len(change), touched.objects, touches, buffer, found)
+        while filled + len(change) + touches > len(buffer):
+            buffer = grow(buffer)
+        filled = _take_tokens(tokens, len(change), touched.objects, touches, buffer, filled)
         if closed_atoms > 1:
             links = linked(steps, links, touched.objects, touches, touched.is_touched, touched.is_changed)
         if open_atoms > 0 or closed_atoms > 0:
             for which in range(touches):
-                buffer, found = walks_from(
+                buffer, filled = walks_from(
                     steps, open_atoms, closed_atoms, touched.objects[which], tokens.of_object, touched.is_touched,
-                    touched.is_changed, links, search, plain, passed, buffer, found,
+                    touched.is_changed, links, search, plain, passed, buffer, filled,
                 )  # fmt: skip
         if closed_atoms > 1:
             unlink(steps, links, touched.objects, touches)
-        while total + found > len(out):
-            out = longer(out)
+        while total + filled > len(out):
+            out = grow(out)
         if by_column:
-            total = _take_known(vocabulary, buffer, found, present, out, total)
+            total = _take_known(vocabulary, buffer, filled, present, out, total)
         else:
-            if len(vocabulary.hashes) > 0:
-                found = _columns(vocabulary, buffer[:found])
-            total = _take_sorted(buffer[:found], counted, out, total)
+            if len(vocabulary.keys) > 0:
+                filled = _columns(vocabulary, buffer[:filled])
+            total = _take_sorted(buffer[:filled], counted, out, total)
         starts[candidate + 1] = total
         forget_recolouring(graph, colours, atoms_reached, objects_reached)
         _forget_touch(change, touched, touches)
@@ -117,28 +133,28 @@ def transition_features(
 
 @compiled
 def _nothing_touched(atoms: int, objects: int) -> Touched:
-    """No atom changed and no object touched."""
+    """Return buffers without a changed atom or touched object."""
     return Touched(np.zeros(atoms, np.bool_), np.zeros(objects, np.bool_), np.empty(objects, np.int32))
 
 
 @inlined
 def _touch(layout: MarkedLayout, change: Ints, touched: Touched) -> int:
-    """Notes what changed and which objects it touches; how many."""
+    """Record the changed atoms and the objects that they touch; return the number of touched objects."""
     touches = 0
     for atom in change:
         touched.is_changed[atom] = True
         for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-            thing = layout.arguments[place]
-            if not touched.is_touched[thing]:
-                touched.is_touched[thing] = True
-                touched.objects[touches] = thing
+            obj = layout.arguments[place]
+            if not touched.is_touched[obj]:
+                touched.is_touched[obj] = True
+                touched.objects[touches] = obj
                 touches += 1
     return touches
 
 
 @inlined
 def _forget_touch(change: Ints, touched: Touched, touches: int) -> None:
-    """Makes all as it was before a change."""
+    """Clear the records of a change."""
     for atom in change:
         touched.is_changed[atom] = False
     for which in range(touches):
@@ -147,7 +163,7 @@ def _forget_touch(change: Ints, touched: Touched, touches: int) -> None:
 
 @compiled
 def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) -> Tokens:
-    """Room for the tokens of each candidate."""
+    """Return buffers that are large enough for each candidate's tokens."""
     objects, most_atoms, most_arguments = len(layout.object_colour), 0, 0
     for candidate in range(len(first) - 1):
         arguments = 0
@@ -167,16 +183,16 @@ def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) ->
 def _refine_tokens(
     layout: MarkedLayout, change: Ints, colour: Hashes, touched: Ints, touches: int, tokens: Tokens
 ) -> None:
-    """Two rounds on the graph of the changed atoms, of these colours, and their arguments alone."""
+    """Refine for two rounds the colours in the graph of only the changed atoms and their arguments."""
     for which in range(touches):
-        thing = touched[which]
-        tokens.of_object[thing] = layout.object_colour[thing]
+        obj = touched[which]
+        tokens.of_object[obj] = layout.object_colour[obj]
     for which in range(len(change)):
         tokens.of_change[which] = colour[change[which]]
     for _ in range(2):
         for which in range(touches):
-            thing = touched[which]
-            tokens.next[thing] = _refined_object(layout, change, thing, tokens)
+            obj = touched[which]
+            tokens.next[obj] = _refined_object(layout, change, obj, tokens)
         for which in range(len(change)):
             value = np.uint64(0)
             begin = layout.first_argument[change[which]]
@@ -184,52 +200,66 @@ def _refine_tokens(
                 value += pair(EDGE, tokens.of_object[layout.arguments[place]], np.uint64(place - begin))
             tokens.of_change[which] = pair(ATOM, tokens.of_change[which], value)
         for which in range(touches):
-            thing = touched[which]
-            tokens.of_object[thing] = tokens.next[thing]
+            obj = touched[which]
+            tokens.of_object[obj] = tokens.next[obj]
 
 
 @inlined
-def _refined_object(layout: MarkedLayout, change: Ints, thing: int, tokens: Tokens) -> np.uint64:
-    """Token of an object and the set of its edges to changed atoms."""
+def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens) -> np.uint64:
+    """Return an object's token, refined by the set of its edges to changed atoms."""
     size = 0
     for which in range(len(change)):
         begin = layout.first_argument[change[which]]
         for place in range(begin, layout.first_argument[change[which] + 1]):
-            if layout.arguments[place] == thing:
+            if layout.arguments[place] == obj:
                 tokens.around[size] = pair(EDGE, tokens.of_change[which], np.uint64(place - begin))
                 size += 1
-    return pair(OBJECT, tokens.of_object[thing], total_of_set(tokens.around[:size]))
+    return pair(OBJECT, tokens.of_object[obj], total_of_set(tokens.around[:size]))
 
 
 @inlined
-def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, found: int) -> int:
-    """Adds the tokens of the changed atoms and touched objects to the features; how many there are then."""
-    atom, thing_salt = number(ATOM, 0), number(OBJECT, 0)
+def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, filled: int) -> int:
+    """Append the tokens of changed atoms and touched objects to the features; return the number of features."""
+    atom, object_salt = number(ATOM, 0), number(OBJECT, 0)
     for change in range(changes):
-        buffer[found] = pair(TOKEN, atom, tokens.of_change[change])
-        found += 1
+        buffer[filled] = pair(TOKEN, atom, tokens.of_change[change])
+        filled += 1
     for which in range(touches):
-        buffer[found] = pair(TOKEN, thing_salt, tokens.of_object[touched[which]])
-        found += 1
-    return found
+        buffer[filled] = pair(TOKEN, object_salt, tokens.of_object[touched[which]])
+        filled += 1
+    return filled
 
 
 @inlined
-def _take_known(vocabulary: Vocabulary, features: Hashes, count: int, present: Hashes, out: Hashes, total: int) -> int:
-    """Adds the places of known features to `out`, ascending and each once; how many stand there then."""
+def _take_known(vocabulary: HashTable, features: Hashes, count: int, present: Hashes, out: Hashes, total: int) -> int:
+    """Append the sorted distinct columns of known features to `out`; return the length of `out`."""
     for place in range(count):
-        column = find(vocabulary, features[place])
+        column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, features[place])
         if column >= 0:
             present[column >> 6] |= np.uint64(1) << np.uint64(column & 63)
-    return take_columns(present, out, total)
+    return _take_columns(present, out, total)
 
 
 @inlined
-def _columns(vocabulary: Vocabulary, features: Hashes) -> int:
-    """Replaces known features by their places, and drops others; how many are left."""
+def _take_columns(present: Hashes, out: Hashes, total: int) -> int:
+    """Append the indices of set bits to `out` in ascending order and clear the bits; return the length of `out`."""
+    for word in range(len(present)):
+        bits = present[word]
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + np.uint64(1))
+            out[total] = 64 * word + _PLACE_OF_BIT[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+            total += 1
+            bits ^= lowest
+        present[word] = 0
+    return total
+
+
+@inlined
+def _columns(vocabulary: HashTable, features: Hashes) -> int:
+    """Replace known features by their columns and drop the others; return the number that remain."""
     kept = 0
     for feature in features:
-        column = find(vocabulary, feature)
+        column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, feature)
         if column >= 0:
             features[kept] = np.uint64(column)
             kept += 1
@@ -238,10 +268,41 @@ def _columns(vocabulary: Vocabulary, features: Hashes) -> int:
 
 @inlined
 def _take_sorted(features: Hashes, counted: bool, out: Hashes, total: int) -> int:
-    """Adds features to `out`, ascending, each once or as often as it occurs; how many stand there then."""
+    """Append the sorted features to `out`, once each or once per occurrence; return the length of `out`."""
     features.sort()
     for place in range(len(features)):
         if counted or place == 0 or features[place] != features[place - 1]:
             out[total] = features[place]
             total += 1
     return total
+
+
+@compiled
+def measured_rows(
+    first: NDArray[np.int64], columns: NDArray[np.int64], numbers: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Hashes]:
+    """Return each row's product with the weights [b], its squared norm [b], and its 128-bit hash [b, 2].
+
+    Row i has the sorted columns `columns[first[i] : first[i + 1]]`; a column that occurs n times has the value n. The
+    last columns of the row are `numbers[i]`.
+    """
+    rows, last = len(first) - 1, len(weights) - numbers.shape[1]
+    products, squares, names = np.zeros(rows), np.zeros(rows), np.empty((rows, 2), np.uint64)
+    bits = numbers.view(np.uint64)
+    for row in range(rows):
+        one, two = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+        times = 0
+        for place in range(first[row], first[row + 1]):
+            column = columns[place]
+            products[row] += weights[column]
+            times = times + 1 if place > first[row] and columns[place - 1] == column else 1
+            squares[row] += 2 * times - 1  # n^2 is the sum of the first n odd numbers
+            one = mix(one + np.uint64(column))
+            two = mix(two ^ np.uint64(column))
+        for which in range(numbers.shape[1]):
+            products[row] += weights[last + which] * numbers[row, which]
+            squares[row] += numbers[row, which] ** 2
+            one = mix(one + bits[row, which])
+            two = mix(two ^ bits[row, which])
+        names[row, 0], names[row, 1] = one, two
+    return products, squares, names

@@ -1,4 +1,4 @@
-"""Walks of a transition: from touched objects over unchanged atoms, open or closed on a touched object."""
+"""Walks in a transition graph: from touched objects over unchanged atoms, open or closed at a touched object."""
 
 from __future__ import annotations
 
@@ -7,47 +7,48 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, longer
-from sgp.encoders.kernels.marked_graph import CLOSED, EDGE, OBJECT, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
+from sgp.compilation import compiled, grow
+from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair
+from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout
 
 
 class Steps(NamedTuple):
-    """From each object over each atom of a state's graph that may be entered there to each of its other arguments.
+    """Steps from each object, over each atom that walks may enter at it, to each of the atom's other arguments.
 
-    Those of object o are the numbers from `first[o]` up to `first[o + 1]`; its atoms of one argument are
+    Object o has the steps `first[o]` to `first[o + 1] - 1`, and the atoms with one argument
     `single[first_single[o] : first_single[o + 1]]`.
     """
 
     first: Ints  # [n + 1]
     atom: Ints
     target: Ints
-    there: Hashes  # the atom's colour and the positions of both arguments
-    back: Hashes  # the same, seen from the target
+    there: Hashes  # hash of the atom's colour and the positions of both arguments
+    back: Hashes  # the same hash from the target's side
     first_single: Ints  # [n + 1]
     single: Ints
 
 
 class Links(NamedTuple):
-    """For each object the steps that join it to a touched object, as linked lists: how closed walks end."""
+    """For each object, the steps to it from touched objects, as linked lists: possible last steps of closed walks."""
 
-    last: Ints  # [n], of each object, or -1
-    before: Ints  # of each link the one before it, or -1
+    last: Ints  # [n], the last link of each object, or -1
+    before: Ints  # the previous link of each link, or -1
     step: Ints  # from the touched object to this one
     origin: Ints  # the touched object
 
 
 class Search(NamedTuple):
-    """Where a walk stands: after so many atoms the object, the step to be tried next, and its hash."""
+    """Stack of a depth-first search over walks: per depth, the object, the next step, and the walk's hash."""
 
     used: NDArray[np.bool_]  # [a]
     at: Ints
     step: Ints
-    said: Hashes
+    path_hash: Hashes
 
 
 @compiled
 def new_search(atoms: int, longest: int) -> Search:
-    """Room for walks of so many atoms."""
+    """Return a search for walks of at most `longest` atoms."""
     return Search(
         np.zeros(atoms, np.bool_),
         np.empty(longest + 1, np.int32),
@@ -58,7 +59,7 @@ def new_search(atoms: int, longest: int) -> Search:
 
 @compiled
 def no_links(objects: int) -> Links:
-    """No links, and room for some."""
+    """Return empty links."""
     return Links(
         np.full(objects, -1, np.int32), np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
     )
@@ -66,24 +67,24 @@ def no_links(objects: int) -> Links:
 
 @compiled
 def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_position: Ints, colour: Hashes) -> Steps:
-    """The steps over the atoms of a state's graph."""
+    """Return the steps over the atoms of a state's graph."""
     objects = len(layout.object_colour)
     first, first_single = np.zeros(objects + 1, np.int32), np.zeros(objects + 1, np.int32)
-    for thing in range(objects):
+    for obj in range(objects):
         steps = singles = 0
-        for edge in range(edges[thing], edges[thing + 1]):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom = edge_atom[edge]
             if layout.walkable[layout.first_argument[atom] + edge_position[edge]]:
                 arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
                 steps += arity - 1
                 singles += arity == 1
-        first[thing + 1], first_single[thing + 1] = first[thing] + steps, first_single[thing] + singles
+        first[obj + 1], first_single[obj + 1] = first[obj] + steps, first_single[obj] + singles
     atoms, targets = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     there, back = np.empty(first[-1], np.uint64), np.empty(first[-1], np.uint64)
     single = np.empty(first_single[-1], np.int32)
     step = singles = 0
-    for thing in range(objects):
-        for edge in range(edges[thing], edges[thing + 1]):
+    for obj in range(objects):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom, position = edge_atom[edge], edge_position[edge]
             begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
             if not layout.walkable[begin + position]:
@@ -103,16 +104,16 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
 
 @compiled
 def passed_colours(layout: MarkedLayout, edges: Ints, edge_atom: Ints, colour: Hashes) -> Hashes:
-    """Of each object [n] its first colour, with the atoms of it alone in a state's graph."""
+    """Return each object's initial colour [n], refined by the atoms of which it is the only argument."""
     passed = layout.object_colour.copy()
-    for thing in range(len(passed)):
+    for obj in range(len(passed)):
         alone = np.uint64(0)
-        for edge in range(edges[thing], edges[thing + 1]):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom = edge_atom[edge]
             if layout.first_argument[atom + 1] - layout.first_argument[atom] == 1:
                 alone += pair(EDGE, colour[atom], np.uint64(0))
         if alone != 0:
-            passed[thing] = pair(OBJECT, passed[thing], alone)
+            passed[obj] = pair(OBJECT, passed[obj], alone)
     return passed
 
 
@@ -125,18 +126,18 @@ def linked(
     is_touched: NDArray[np.bool_],
     is_changed: NDArray[np.bool_],
 ) -> Links:
-    """The links of untouched objects to the touched ones. No object has links before."""
+    """Return the links from touched objects to untouched objects. No object may have links before."""
     last, before, stepped, origin = links
     count = 0
     for which in range(touches):
-        thing = touched[which]
-        for step in range(steps.first[thing], steps.first[thing + 1]):
+        obj = touched[which]
+        for step in range(steps.first[obj], steps.first[obj + 1]):
             other = steps.target[step]
             if is_touched[other] or is_changed[steps.atom[step]]:
                 continue
             if count == len(before):
-                before, stepped, origin = longer(before), longer(stepped), longer(origin)
-            before[count], stepped[count], origin[count] = last[other], step, thing
+                before, stepped, origin = grow(before), grow(stepped), grow(origin)
+            before[count], stepped[count], origin[count] = last[other], step, obj
             last[other] = count
             count += 1
     return Links(last, before, stepped, origin)
@@ -144,7 +145,7 @@ def linked(
 
 @compiled
 def unlink(steps: Steps, links: Links, touched: Ints, touches: int) -> None:
-    """Forgets the links of the objects that the touched ones lead to."""
+    """Remove the links of the objects to which the touched objects lead."""
     for which in range(touches):
         for step in range(steps.first[touched[which]], steps.first[touched[which] + 1]):
             links.last[steps.target[step]] = -1
@@ -164,70 +165,69 @@ def walks_from(
     atom_colour: Hashes,
     passed: Hashes,
     buffer: Hashes,
-    found: int,
+    filled: int,
 ) -> tuple[Hashes, int]:
-    """Adds the walks from a touched object that use no atom twice and pass no other touched object.
+    """Append the walks from a touched object that repeat no atom and pass no other touched object.
 
-    A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`. The
-    last atom of a closed walk is found by its link, from the walk's end, not by looking at all atoms of the last object
-    but one.
+    An open walk has at most `open_atoms` atoms; a closed walk ends at a touched object after at most `closed_atoms`
+    atoms. The last atom of a closed walk is found by the links of the walk's end, not by a search over the end's atoms.
     """
-    used, at, next_step, said = search
+    used, at, next_step, path_hash = search
     depth = 0
-    at[0], said[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), steps.first[start]
+    at[0], path_hash[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), steps.first[start]
     while depth >= 0:
         here, step = at[depth], next_step[depth]
         if step == steps.first[here] and depth < open_atoms:
             for place in range(steps.first_single[here], steps.first_single[here + 1]):
                 atom = steps.single[place]
                 if not is_changed[atom]:
-                    if found == len(buffer):
-                        buffer = longer(buffer)
-                    buffer[found] = pair(OPEN, said[depth], atom_colour[atom])
-                    found += 1
+                    if filled == len(buffer):
+                        buffer = grow(buffer)
+                    buffer[filled] = pair(OPEN, path_hash[depth], atom_colour[atom])
+                    filled += 1
         length = depth + 1
         deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
         descends = False
         while step < steps.first[here + 1] and not descends:
-            atom, thing, hop = steps.atom[step], steps.target[step], steps.there[step]
+            atom, obj, hop = steps.atom[step], steps.target[step], steps.there[step]
             step += 1
-            # What a further step could still be: the last of a closed walk, one inside a walk, the end of an open one.
-            closes = length < closed_atoms and links.last[thing] >= 0
-            if is_touched[thing]:
-                # Later on the way the link to it was followed already.
+            # A step can precede the last one of a closed walk, lie inside a longer walk, or end an open walk.
+            closes = length < closed_atoms and links.last[obj] >= 0
+            if is_touched[obj]:
+                # At greater depth, the link already produced this closed walk.
                 if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
-                    if found == len(buffer):
-                        buffer = longer(buffer)
-                    buffer[found] = pair(CLOSED, pair(STEP, said[0], hop), token[thing])
-                    found += 1
+                    if filled == len(buffer):
+                        buffer = grow(buffer)
+                    buffer[filled] = pair(CLOSED, pair(STEP, path_hash[0], hop), token[obj])
+                    filled += 1
                 continue
             if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
                 continue
-            walk = pair(STEP, pair(STEP, said[depth], hop), passed[thing])
+            walk = pair(STEP, pair(STEP, path_hash[depth], hop), passed[obj])
             if length <= open_atoms:
-                if found == len(buffer):
-                    buffer = longer(buffer)
-                buffer[found] = pair(OPEN, walk, np.uint64(0))
-                found += 1
+                if filled == len(buffer):
+                    buffer = grow(buffer)
+                buffer[filled] = pair(OPEN, walk, np.uint64(0))
+                filled += 1
             if closes:
-                link = links.last[thing]
+                link = links.last[obj]
                 while link >= 0:
                     last = steps.atom[links.step[link]]
                     if last != atom and not used[last]:
-                        if found == len(buffer):
-                            buffer = longer(buffer)
+                        if filled == len(buffer):
+                            buffer = grow(buffer)
                         end = pair(STEP, walk, steps.back[links.step[link]])
-                        buffer[found] = pair(CLOSED, end, token[links.origin[link]])
-                        found += 1
+                        buffer[filled] = pair(CLOSED, end, token[links.origin[link]])
+                        filled += 1
                     link = links.before[link]
             if deeper:
                 used[atom] = True
                 descends = True
                 next_step[depth] = step
                 depth += 1
-                at[depth], said[depth], next_step[depth] = thing, walk, steps.first[thing]
+                at[depth], path_hash[depth], next_step[depth] = obj, walk, steps.first[obj]
         if not descends:
             depth -= 1
             if depth >= 0:
                 used[steps.atom[next_step[depth] - 1]] = False
-    return buffer, found
+    return buffer, filled

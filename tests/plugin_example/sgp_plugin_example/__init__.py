@@ -1,1 +1,1 @@
-"""A method, a domain and an encoder for sgp, as small as can be."""
+"""A minimal method, domain and encoder for sgp."""

@@ -1,4 +1,4 @@
-"""Corridor: rooms in a row, of which some are to be painted."""
+"""Corridor: rooms in a row, some of which must be painted."""
 
 from itertools import pairwise
 
@@ -21,7 +21,7 @@ UNTYPED = """\
 
 
 def generate(rng, rooms):
-    """At least one room is to be painted."""
+    """Generate a problem with at least one room to paint."""
     names = [f"room{n}" for n in range(rooms)]
     pairs = [pair for one, two in pairwise(names) for pair in ((one, two), (two, one))]
     init = [f"(door {one} {two})" for one, two in pairs] + [f"(in-room {rng.choice(names)})"]

@@ -1,4 +1,4 @@
-"""Counts: how many atoms of each predicate are true, and how many of them are goals."""
+"""Counts: for each predicate, the number of true atoms and the number of these that are goals."""
 
 from collections import Counter
 
@@ -45,7 +45,7 @@ class Counts:
         return CountEncoder(states[0][0].domain_text)
 
     def save(self, encoder, path):
-        write_text(path, "{}\n")  # the domain says all
+        write_text(path, "{}\n")  # the domain determines everything
 
     def load(self, path, domain_text, largest):
         return CountEncoder(domain_text)

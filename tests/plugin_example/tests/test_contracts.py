@@ -1,4 +1,4 @@
-"""The contracts of sgp, over what this package offers."""
+"""The contract tests of sgp for the objects of this package."""
 
 from sgp.contracts import DomainContract, EncoderContract, MethodContract
 

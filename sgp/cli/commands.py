@@ -1,0 +1,145 @@
+"""The command `sgp`: how commands are registered, and how errors become one sentence and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import errno
+import functools
+import logging
+import os
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+from typer.core import TyperGroup
+
+from sgp.datasets.store import home
+from sgp.errors import SgpError
+
+# Packages are imported inside the commands: `sgp --help` must not wait for numpy.
+
+SOLVED, NOT_SOLVED, FAILED, UNEXPECTED, INTERRUPTED = 0, 1, 2, 70, 130  # 70: EX_SOFTWARE of sysexits.h
+SUCCESSORS = {  # of commands that are gone
+    "ablate": "sgp grid --preset ablation",
+    "jackknife": "sgp grid --preset jackknife",
+    "learning-curve": "sgp grid --preset learning-curve",
+    "select": "sgp grid --preset select",
+    "diagnose": "sgp evaluate RUN --diagnose",
+    "report": "sgp table --report FOLDER",
+    "record": "python -m sgp.experiments.bundle rollouts",
+    "ship": "python -m sgp.experiments.bundle planners",
+}
+Parameters = ParamSpec("Parameters")
+
+
+class _Commands(TyperGroup):
+    """The commands; one that is gone names its successor."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in SUCCESSORS:
+            typer.echo(f"sgp: there is no command '{args[0]}' any more; use '{SUCCESSORS[args[0]]}'", err=True)
+            raise typer.Exit(FAILED)
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Learned generalized planning: train on small problems, solve much larger ones. Begin with 'sgp demo'.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from sgp.installed import version
+
+        typer.echo(f"sgp {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    verbose: Annotated[int, typer.Option("--verbose", "-v", count=True, help="Log progress; twice: in detail.")] = 0,
+) -> None:
+    """Options of every command."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(format="%(name)s: %(message)s" if verbose else "sgp: %(message)s", level=logging.WARNING)
+    logging.getLogger("sgp").setLevel(level)
+
+
+def command(name: str, example: str) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
+    """Register a command with an example in its help; its errors become one sentence and an exit code."""
+
+    def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
+        @functools.wraps(function)
+        def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+            try:
+                function(*args, **kwargs)
+            except (typer.Exit, typer.Abort, BrokenPipeError):  # the reader of a pipe has enough: typer ends quietly
+                raise
+            except Exception as error:
+                known = str(error) if isinstance(error, SgpError) else sentence(f"sgp {name}", error)
+                typer.echo(f"sgp: {known or report_unexpected(error)}", err=True)
+                raise typer.Exit(FAILED if known else UNEXPECTED) from error
+            except KeyboardInterrupt as error:
+                typer.echo("sgp: interrupted; run the same command again to resume", err=True)
+                raise typer.Exit(INTERRUPTED) from error
+
+        return app.command(name, epilog=f"Example: {example}")(guarded)
+
+    return register
+
+
+def sentence(user: str, error: Exception) -> str | None:
+    """The message for a library that `user` lacks and for errors of disks and paths; None for other errors."""
+    if isinstance(error, ModuleNotFoundError):
+        from sgp.installed import missing
+
+        lacking = missing(user, error)
+        return None if lacking is None else str(lacking)
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "no space left on the disk; free some and run the command again"
+    if error.errno == errno.EFBIG:
+        return "a file is larger than this process may write; raise the limit ('ulimit -f') and run the command again"
+    if error.errno == errno.ENOENT and "temporary" in str(error):  # tempfile's, which names no file
+        return f"{str(error.strerror).partition(' in [')[0].lower()}; set TMPDIR to a folder that can be written"
+    if error.filename is None:
+        return None
+    remedy = "check the path"
+    with contextlib.suppress(SgpError):
+        unwritable = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
+        if unwritable and Path(os.fsdecode(error.filename)).is_relative_to(home()):
+            remedy = "set SGP_HOME to a folder that can be written"
+    return f"{error.filename}: {error.strerror}; {remedy}"
+
+
+def report_unexpected(error: BaseException) -> str:
+    """Write the traceback of an unexpected error to a file, or to standard error; return the message for the user."""
+    text = f"{shlex.join(sys.argv)}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
+    summary = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    summary = f"{summary[:200]}..." if len(summary) > 200 else summary
+    name = f"{datetime.datetime.now():%Y-%m-%d-%H%M%S}-{os.getpid()}.txt"
+    places: list[Callable[[], Path]] = [lambda: home() / "errors", lambda: Path(tempfile.gettempdir(), "sgp-errors")]
+    for folder_of in places:
+        try:
+            folder = folder_of()
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+        except (OSError, SgpError):
+            continue
+        return f"unexpected error ({summary}); the traceback is in {folder / name}: please report it"
+    print(text, file=sys.stderr)
+    return f"unexpected error ({summary}); the traceback is printed above: please report it"

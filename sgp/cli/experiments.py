@@ -1,0 +1,363 @@
+"""Measuring runs: evaluation, grids of trainings, scaling, retrieval of next states."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from sgp.cli import options
+from sgp.cli.commands import command
+from sgp.cli.options import console, limit_of, overrides_of, processes_of, words, workers_of, write_scores_to
+from sgp.cli.planning import trained_run
+
+
+@command(
+    "evaluate", "sgp evaluate RUN1 RUN2 --suite state-centric --splits validation,extrapolation --json scores.json"
+)
+def evaluate(
+    runs: options.Runs,
+    suite: options.Suite,
+    splits: options.Splits = "",
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    seconds: options.Seconds = None,
+    processor: options.Processor = False,
+    memory: options.Memory = None,
+    decisions: options.Decisions = None,
+    decodings: options.Decodings = "default",
+    jobs: options.Jobs = 0,
+    cluster: options.ClusterAddress = "",
+    record: Annotated[
+        bool, typer.Option("--record", help="Store every rollout under SGP_HOME/recorded, for the dashboard.")
+    ] = False,
+    keep: options.Detail = "auto",
+    diagnose: Annotated[
+        bool,
+        typer.Option(
+            "--diagnose", help="Instead: how runs rank the expert's successors, and what their features cannot see."
+        ),
+    ] = False,
+    renamings: Annotated[
+        int,
+        typer.Option(min=0, help="With --diagnose: random renamings of all objects, to measure name sensitivity."),
+    ] = 0,
+) -> None:
+    """Measure the coverage of runs, every plan validated by VAL, and show it beside the published numbers."""
+    import pandas as pd
+
+    from sgp import api
+    from sgp.reports.papers import beside_ours
+    from sgp.reports.tables import coverage_table, decodings_table, details_table, diagnostics_table
+    from sgp.viewer.library import own_rollouts_folder
+
+    workers = workers_of(jobs, cluster)
+    if diagnose:
+        diagnostics = api.diagnose(runs, suite, words(splits), workers, words(decodings), renamings)
+        write_scores_to(diagnostics, json, csv)
+        console().print(diagnostics_table(diagnostics).terminal())
+        return
+    rollouts = own_rollouts_folder() if record else None
+    limit = limit_of(seconds, memory, decisions=decisions, processor=processor)
+    evaluation = api.evaluate(runs, suite, words(splits), workers, limit, rollouts, words(decodings), cast(Any, keep))
+    scores = evaluation.scores
+    write_scores_to(scores, json, csv)
+    console().print(details_table(scores, f"attempts on {suite}").terminal())
+    both = pd.concat([scores, beside_ours()])
+    console().print(coverage_table(both, f"coverage on {suite}").terminal())
+    if len(words(decodings)) > 1:
+        console().print(decodings_table(scores, f"decodings on {suite}").terminal())
+
+
+PRESETS = ("variants", "ablation", "jackknife", "learning-curve", "select")
+
+
+@command("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")
+def grid(
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="variants: every variant as it is; ablation: one ingredient of a method changed at a time; jackknife: "
+            "one training problem left out at a time; learning-curve: 1, 2, 4, half and all training problems; select: "
+            "choose settings by validation on larger problems."
+        ),
+    ] = "variants",
+    suite: options.Suite = "state-centric",
+    domains: options.Domains = "",
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Methods, or METHOD:VARIANT, separated by commas. Default: all variants of contrastive-jumps, "
+            "state-centric, contrastive-delta and the trivial methods; the first variant of contrastive-jumps for "
+            "ablation, jackknife and select."
+        ),
+    ] = "",
+    seeds: Annotated[
+        str,
+        typer.Option(
+            help="Seeds, separated by commas; deterministic variants take the first. Default: 13,14,15, or 13 with "
+            "another preset than variants."
+        ),
+    ] = "",
+    splits: Annotated[
+        str,
+        typer.Option(
+            help="Splits, separated by commas; default: all but train; extrapolation for jackknife and learning-curve."
+        ),
+    ] = "",
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Also the classical planners, whose results are saved.")
+    ] = False,
+    diagnostics: Annotated[
+        bool, typer.Option("--diagnostics", help="Also how each run ranks the expert's successors.")
+    ] = False,
+    settings: options.Settings = None,
+    decodings: options.Decodings = "default",
+    trained_on: Annotated[
+        str, typer.Option(help="Suite of the training problems, if it is another one; domains have the same names.")
+    ] = "",
+    most: Annotated[int, typer.Option(min=1, help="jackknife: maximum training problems to leave out.")] = 16,
+    draws: Annotated[int, typer.Option(min=1, help="learning-curve: random subsets per training-set size.")] = 5,
+    validation: Annotated[str, typer.Option(help="select: suite of larger problems to choose by.")] = "selection",
+    choose: Annotated[str, typer.Option(help="select: only these settings, separated by commas.")] = "",
+    again: options.Again = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for scores and attempts; default: results, for preset variants.")
+    ] = None,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    html: options.HtmlFile = None,
+    jobs: options.Jobs = 0,
+    cluster: options.ClusterAddress = "",
+) -> None:
+    """Train and evaluate many variants, or one method under many conditions. Run again to resume."""
+    from sgp.errors import ConfigurationError, expected_one_of
+    from sgp.experiments import grid
+    from sgp.files import write_text
+
+    if preset not in PRESETS:
+        raise ConfigurationError(f"unknown preset '{preset}'; {expected_one_of(PRESETS, preset)}")
+    if html is not None and preset != "learning-curve":
+        raise ConfigurationError(f"preset {preset} has no plot; use --html with --preset learning-curve")
+    one_variant = preset in ("ablation", "jackknife", "select")
+    default = "contrastive-jumps" if one_variant else ""
+    methods = grid.parse_variants(variants or default, not one_variant) if variants or default else None
+    seed_list = grid.parse_seeds(seeds) if seeds else grid.SEEDS if preset == "variants" else grid.SEEDS[:1]
+    workers = workers_of(jobs, cluster)
+    if preset == "select":
+        _select(methods, suite, validation, words(domains), words(choose), seed_list[0], workers, csv)
+        return
+    cells = grid.grid_cells(
+        suite,
+        words(domains),
+        methods,
+        seed_list,
+        words(splits or ("extrapolation" if preset in ("jackknife", "learning-curve") else "")),
+        overrides_of(settings),
+        trained_on,
+        words(decodings),
+    )
+    if preset == "ablation":
+        cells = grid.ablation_cells(cells)
+    elif preset == "jackknife":
+        cells = grid.jackknife_cells(cells, most)
+    elif preset == "learning-curve":
+        cells = grid.learning_cells(cells, draws)
+    results = grid.run_grid(cells, workers, again, diagnostics)
+    if baselines:
+        names = sorted({cell.domain for cell in cells})
+        results += grid.baseline_results(suite, names, words(splits), processes_of(jobs))
+    write_scores_to(results.scores, json, csv)
+    if html is not None:
+        from sgp.reports.plots import learning_curves
+
+        write_text(html, learning_curves(results.scores).to_html(include_plotlyjs=True))
+    if out is not None or preset == "variants":
+        for path in results.write(out or Path("results")):
+            typer.echo(path)
+    _print_preset(preset, results.scores, suite)
+
+
+def _print_preset(preset: str, scores: Any, suite: str) -> None:
+    """Print the table of a preset."""
+    if preset == "learning-curve":
+        from sgp.reports.tables import learning_table
+
+        console().print(learning_table(scores, f"coverage of {suite} by the number of training problems").terminal())
+    elif preset in ("ablation", "jackknife"):
+        from sgp.reports.tables import coverage_table, spread_table
+
+        table = (
+            coverage_table(scores, f"ablation on {suite}")
+            if preset == "ablation"
+            else spread_table(scores, f"{suite}, one training problem left out")
+        )
+        console().print(table.terminal())
+
+
+def _select(
+    methods: Any,
+    suite: str,
+    validation: str,
+    domains: list[str],
+    settings: list[str],
+    seed: int,
+    workers: Any,
+    csv: Any,
+) -> None:
+    """Choose the settings of each method, print the trials, and the options that stand for what was chosen."""
+    from sgp.experiments import selection
+    from sgp.methods.configuration import apart
+    from sgp.policies.decoding import DEFAULT
+
+    for method in methods:
+        trials, chosen = selection.select(method, suite, validation, domains, settings, seed, workers)
+        if csv is not None:
+            selection.write_trials(csv, trials)
+        title = f"{method}, trained on {suite}, chosen on {validation}"
+        console().print(selection.trials_table(trials, title).terminal())
+        training, decoding = apart(chosen)
+        if training:
+            typer.echo(" ".join(f"--set {setting}={value}" for setting, value in training.items()))
+        if decoding != DEFAULT:
+            typer.echo(f"--decoding {decoding}")
+
+
+@command("scaling", "sgp scaling --method contrastive-jumps --domain blocksworld --json scaling.json")
+def scaling(
+    domain: options.Domain = "",
+    method: options.Method = "contrastive-jumps",
+    variant: options.Variant = "",
+    suite: options.Suite = "scaling",
+    by: options.By = "dynamic",
+    run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
+    bound: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum actions, plus one for each object; default: the paper's, or 3 times the experts' mean.",
+        ),
+    ] = None,
+    largest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Largest size to try; default: twice the published Scale, if there is one."),
+    ] = None,
+    decoding: options.Decoding = "default",
+    hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
+    seconds: options.Seconds = None,
+    references: Annotated[
+        int, typer.Option("--reference", min=0, help="Run LAMA on so many unsolved problems of each size.")
+    ] = 0,
+    reference_seconds: Annotated[float, typer.Option(help="Maximum seconds of each search of LAMA.")] = 10.0,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    html: options.HtmlFile = None,
+    jobs: options.Jobs = 0,
+    cluster: options.ClusterAddress = "",
+) -> None:
+    """Measure coverage at every size, on as many generated problems as the interval needs. Run again to resume."""
+    from sgp.datasets.runs import open_run
+    from sgp.errors import ConfigurationError
+    from sgp.evaluation.scaling import ScalingConfig
+    from sgp.experiments.scaling_runs import scaling_beside
+    from sgp.files import write_text
+
+    if run is None and not domain:
+        raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
+    if run is not None and domain:
+        raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
+    workers = workers_of(jobs, cluster)
+    trained = open_run(run) if run else trained_run(by, method, domain, suite, variant, jobs=workers)
+    config = ScalingConfig(largest=largest, seconds=seconds, references=references, reference_seconds=reference_seconds)
+    result = scaling_beside(trained, config, seed, workers, bound, hours, decoding)
+    write_scores_to(result.scores, json, csv)
+    if html is not None:
+        write_text(html, result.page())
+    console().print(result.table.terminal())
+
+
+@command("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
+def retrieve(
+    suite: options.Suite = "acpbench",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="What is held out, separated by commas: interpolation (transitions), plan-variant (plans), "
+            "extrapolation (instances), multi-domain, cross-domain, leave-one-out. Default: all."
+        ),
+    ] = "",
+    pools: Annotated[
+        str, typer.Option(help="Kinds of candidate pools, separated by commas: paper, batch, hard, all.")
+    ] = "paper,hard",
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Methods, or METHOD:VARIANT, separated by commas; default: EmbedPlan, lower and upper baselines."
+        ),
+    ] = "",
+    domains: options.Domains = "",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "42,123,456",
+    settings: options.Settings = None,
+    transitions: Annotated[int, typer.Option(min=1, help="Maximum test transitions of a domain.")] = 500,
+    plans: Annotated[int, typer.Option(min=0, help="Maximum test plans of a domain.")] = 50,
+    size: Annotated[int, typer.Option(min=10, help="Candidates in a pool.")] = 128,
+    most: Annotated[int | None, typer.Option(min=2, help="Maximum training transitions of a domain.")] = None,
+    shots: Annotated[
+        str,
+        typer.Option(
+            help="leave-one-out: training transitions of each schema of the test domain, separated by commas."
+        ),
+    ] = "0",
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Store some steps of the first seed under SGP_HOME/retrieved, for the dashboard."
+        ),
+    ] = False,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    jobs: options.Jobs = 0,
+    cluster: options.ClusterAddress = "",
+) -> None:
+    """Measure how well models that predict the next state find it among candidate states. Run again to resume."""
+    from sgp.datasets.protocols import OF_SEVERAL, PROTOCOLS
+    from sgp.evaluation.retrieval import pools_of
+    from sgp.experiments import retrieval
+    from sgp.experiments.grid import parse_seeds
+    from sgp.experiments.retrieval_record import record_retrievals
+    from sgp.reports.tables import retrieval_table
+    from sgp.viewer.retrieved import own_retrieved_folder
+
+    learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
+    protocols = words(protocol) or [name for name in PROTOCOLS if len(words(domains)) != 1 or name not in OF_SEVERAL]
+    config = retrieval.RetrievalConfig(pools_of(words(pools)), size, transitions, plans)
+    seed_list, shot_list = parse_seeds(seeds), parse_seeds(shots, "shots")
+    scores = retrieval.retrieve(
+        suite,
+        protocols,
+        learners,
+        words(domains),
+        seed_list,
+        config,
+        most,
+        jobs=workers_of(jobs, cluster),
+        shots=shot_list,
+    )
+    write_scores_to(scores, json, csv)
+    console().print(retrieval_table(scores, f"retrieval on {suite}").terminal())
+    if record:
+        for path in record_retrievals(
+            own_retrieved_folder(),
+            suite,
+            protocols,
+            learners,
+            words(domains),
+            seed_list[0],
+            config,
+            most,
+            shots=shot_list,
+        ):
+            typer.echo(path)

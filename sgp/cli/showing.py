@@ -1,0 +1,148 @@
+"""Tables and reports, the demo, maps and the dashboard."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sgp.cli import options
+from sgp.cli.commands import command
+from sgp.cli.options import console, processes_of, words, write_scores_to
+
+
+@command("table", "sgp table state-centric 1 --splits extrapolation")
+def table(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER NUMBER]",
+            help="A paper and the number of its table, or the table's short name; see 'sgp list papers'. Default: "
+            "coverage.",
+        ),
+    ] = None,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files of 'sgp evaluate' or 'sgp grid'; default: the measurements that come with sgp."),
+    ] = None,
+    splits: Annotated[str, typer.Option(help="Only these splits of a coverage table, separated by commas.")] = "",
+    suite: Annotated[
+        str, typer.Option("--suite", help="Suite of our scores; default: the one with problems like the paper's.")
+    ] = "",
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Also show where the paper disagrees with itself or with its code.")
+    ] = False,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Draw a coverage table with its intervals in this file.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Instead: write one HTML page of all tables and plots into this folder."),
+    ] = None,
+    attempts: Annotated[list[Path] | None, typer.Option(help="With --report: attempts that 'sgp grid' wrote.")] = None,
+) -> None:
+    """Show a table of a paper, our measurements beside the published numbers; or write a report of all tables."""
+    import pandas as pd
+
+    from sgp.evaluation.scores import read_scores
+    from sgp.files import write_text
+    from sgp.reports.papers import table_inputs
+
+    given = pd.concat(map(read_scores, scores), ignore_index=True) if scores else None
+    if report is not None:
+        typer.echo(_write_report(report, given, attempts, suite or "state-centric"))
+        return
+    inputs = table_inputs(names or (), given, suite, words(splits))
+    if svg is not None:
+        write_text(svg, inputs.drawing())
+    write_scores_to(inputs.scores, json, csv)
+    for part in [inputs.table(), *([inputs.paper.notes()] if notes else [])]:
+        if markdown:
+            typer.echo(part.markdown(), nl=False)
+        else:
+            console().print(part.terminal())
+
+
+def _write_report(folder: Path, given: Any, attempts: list[Path] | None, suite: str) -> Path:
+    """Write a report on the scores of a suite and on all curves; return its page."""
+    import pandas as pd
+
+    from sgp.errors import InputError
+    from sgp.evaluation.attempts import attempts_frame, load_attempts, read_attempts
+    from sgp.evaluation.metrics import TRANSITION_METRICS
+    from sgp.evaluation.scores import load_scores, select
+    from sgp.reports.papers import beside_ours, of_suite
+    from sgp.reports.report import write_report
+    from sgp.reports.scaling_tables import SPLIT
+
+    if given is None and not attempts:
+        rows = load_attempts()
+    else:
+        rows = pd.concat([attempts_frame([]), *map(read_attempts, attempts or ())], ignore_index=True)
+    ours = pd.concat([load_scores(), load_scores("measured/scaling")], ignore_index=True) if given is None else given
+    rows, curves = select(rows, suite=suite), ours["split"] == SPLIT
+    planners = of_suite(ours[~curves & ~ours["metric"].isin(TRANSITION_METRICS)], suite)
+    if planners.empty and rows.empty and not curves.any():
+        raise InputError("there is nothing to report: no scores of planners, no attempts, no curves; see 'sgp table'")
+    return write_report(folder, pd.concat([planners, ours[curves]]), rows, beside_ours())
+
+
+@command("demo", "sgp demo --no-serve")
+def demo(
+    jobs: options.Jobs = 0,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Do not serve the dashboard at the end.")] = False,
+) -> None:
+    """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper.
+
+    At its end the dashboard is served if standard output is a terminal.
+    """
+    from sgp.experiments.demo import run_demo
+    from sgp.installed import has_dashboard
+    from sgp.viewer.dashboard import free_port, serve
+
+    run_demo(processes_of(jobs), console())
+    if not has_dashboard():
+        typer.echo(
+            "To watch the plans: 'pip install \"sgp[dashboard]\"', then 'sgp demo' again, which reuses these results."
+        )
+        return
+    port = free_port()
+    if no_serve or not sys.stdout.isatty():
+        typer.echo(f"Watch the plans: 'sgp dashboard --port {port}' serves them at http://localhost:{port}")
+        return
+    typer.echo(f"Watch the plans at http://localhost:{port}; Ctrl-C stops the dashboard.")
+    sys.stdout.flush()
+    serve(port, browser=True)
+
+
+@command("map", "sgp map RUN --rollouts rollout.jsonl")
+def map_(
+    runs: options.Runs,
+    rollouts: Annotated[
+        list[Path] | None, typer.Option(help="Also the rollouts of the run in this file; may be repeated.")
+    ] = None,
+) -> None:
+    """Map the training states of runs and their recorded rollouts by UMAP and PCA, for the player."""
+    from sgp import api
+    from sgp.datasets.runs import open_run
+    from sgp.viewer.library import recorded_of
+
+    for run in map(open_run, runs):
+        for path in api.map_run(run, [*recorded_of(run.key), *(rollouts or ())]):
+            typer.echo(path)
+
+
+@command("dashboard", "sgp dashboard --port 8501")
+def dashboard(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8501,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
+) -> None:
+    """Serve the dashboard on this machine: step through recorded plans in the browser. Ctrl-C stops it."""
+    from sgp.viewer.dashboard import serve
+
+    serve(port, browser=not no_browser)

@@ -1,0 +1,216 @@
+"""Where the places of a map stand: on a grid as their names or directions tell, or as a graph of linked places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import ceil, dist, hypot
+
+from sgp import drawing
+from sgp.domains.drawing.boxes import NOTHING, Box, fitting
+
+Spots = Mapping[str, tuple[int, int]]
+NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))  # columns and rows to the four neighbours of a cell
+
+
+def from_names(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots | None:
+    """Column and row of each cell, from the two numbers that end its name (`c3-14`), or None.
+
+    None where a name has no two numbers, where two cells would share a place, and where linked cells would not be
+    neighbours: then the names tell something else.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for cell in cells:
+        match = re.search(r"(?<!\d)(\d{1,4})\D+(\d{1,4})\D*$", cell)
+        if match is None:
+            return None
+        found[cell] = int(match.group(1)), int(match.group(2))
+    if len(set(found.values())) < len(found):
+        return None
+    if any(abs(found[a][0] - found[b][0]) + abs(found[a][1] - found[b][1]) != 1 for a, b in linked):
+        return None
+    left, top = (min((spot[axis] for spot in found.values()), default=0) for axis in (0, 1))
+    return {cell: (x - left, y - top) for cell, (x, y) in found.items()}
+
+
+def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[int, int]]) -> Spots | None:
+    """Column and row of each cell, from how far right and down each step leads; components stand below each other.
+
+    None where two ways lead a cell to two places or two cells to one.
+    """
+    near: dict[str, list[tuple[str, tuple[int, int]]]] = {cell: [] for cell in cells}
+    for (first, second), (dx, dy) in steps.items():
+        near[first].append((second, (dx, dy)))
+        near[second].append((first, (-dx, -dy)))
+    found: dict[str, tuple[int, int]] = {}
+    top = 0
+    for start in cells:
+        if start in found:
+            continue
+        placed, waiting = {start: (0, 0)}, [start]
+        while waiting:
+            cell = waiting.pop()
+            x, y = placed[cell]
+            for other, (dx, dy) in near[cell]:
+                if other not in placed:
+                    placed[other] = (x + dx, y + dy)
+                    waiting.append(other)
+                elif placed[other] != (x + dx, y + dy):
+                    return None
+        if len(set(placed.values())) < len(placed):
+            return None
+        left, above = (min(spot[axis] for spot in placed.values()) for axis in (0, 1))
+        found.update((cell, (x - left, y - above + top)) for cell, (x, y) in placed.items())
+        top = max(y for _, y in found.values()) + 1
+    return found
+
+
+def by_distance(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots:
+    """A column for each distance from the first cell; every further component begins its own rows below."""
+    near: dict[str, list[str]] = {cell: [] for cell in cells}
+    for first, second in linked:
+        near[first].append(second)
+        near[second].append(first)
+    found: dict[str, tuple[int, int]] = {}
+    top = 0
+    for start in cells:
+        layer, distance, lowest = [] if start in found else [start], 0, top
+        while layer:
+            found.update((cell, (distance, top + row)) for row, cell in enumerate(layer))
+            lowest = max(lowest, top + len(layer))
+            layer = list(dict.fromkeys(other for cell in layer for other in near[cell] if other not in found))
+            distance += 1
+        top = lowest
+    return found
+
+
+def walls(spots: Spots, linked: Iterable[tuple[str, str]], width: float, height: float) -> str:
+    """Lines between neighbouring cells that are not linked, and around the map; a cell has this size in pixels."""
+    inside = {spot: cell for cell, spot in spots.items()}
+    open_ = {pair for first, second in linked for pair in ((first, second), (second, first))}
+    steps = []
+    for cell, (x, y) in spots.items():
+        for dx, dy in NEIGHBOURS:
+            other = inside.get((x + dx, y + dy))
+            if other is None or ((cell, other) not in open_ and (dx, dy) > (0, 0)):
+                left, top = (x + (dx > 0)) * width, (y + (dy > 0)) * height
+                steps.append(f"M{left:g} {top:g}{f'v{height:g}' if dx else f'h{width:g}'}")
+    return drawing.path("".join(steps), stroke="currentColor", stroke_width=2.5, stroke_linecap="square", fill="none")
+
+
+_GAP = 34  # pixels between places, in which their links are seen
+_COMPARED = 60_000  # pairs of places that are compared at most, about a quarter of a second
+
+
+@dataclass(frozen=True)
+class Link:
+    """A line between two places, with a hint; one with an arrow can only be used from the first to the second."""
+
+    first: str
+    second: str
+    hint: str
+    one_way: bool = False
+    dashed: bool = False
+
+
+def grid(cells: Mapping[str, Box], spots: Spots, linked: Sequence[tuple[str, str]]) -> Box:
+    """Boxes of one size as the cells of a map, with walls between neighbours that are not linked."""
+    width, height = (max((getattr(box, side) for box in cells.values()), default=0) for side in ("width", "height"))
+    across, down = (max((spot[axis] for spot in spots.values()), default=-1) + 1 for axis in (0, 1))
+
+    def at(x: float, y: float) -> str:
+        parts = [cells[cell].at(column * width, row * height) for cell, (column, row) in spots.items()]
+        parts.append(walls(spots, linked, width, height))
+        return drawing.element("g", parts, transform=f"translate({x} {y})")
+
+    return Box(across * width, down * height, at)
+
+
+def network(places: Mapping[str, Box], links: Sequence[Link]) -> Box:
+    """Boxes of one size, by name, with links between them, on a grid that suits a frame of four to three."""
+    if not places:
+        return NOTHING
+    width, height = (max(getattr(box, side) for box in places.values()) + _GAP for side in ("width", "height"))
+    across = fitting(len(places), width, height)
+    known = [link for link in links if link.first in places and link.second in places and link.first != link.second]
+    spots = _spots(tuple(places), tuple((link.first, link.second) for link in known), across)
+    middle = {name: (column * width + width / 2, row * height + height / 2) for name, (column, row) in spots.items()}
+
+    def at(x: float, y: float) -> str:
+        moved = {name: (x + left, y + top) for name, (left, top) in middle.items()}
+        lines = [_line(link, moved, places) for link in known]
+        boxes = [
+            box.at(moved[name][0] - box.width / 2, moved[name][1] - box.height / 2) for name, box in places.items()
+        ]
+        return "".join([*lines, *boxes])
+
+    return Box(across * width, ceil(len(places) / across) * height, at)
+
+
+def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]) -> str:
+    """A link from edge to edge; the arrow's head is two strokes."""
+    (x1, y1), (x2, y2) = _edge(link.first, link.second, spots, places), _edge(link.second, link.first, spots, places)
+    look = {"stroke": "currentColor", "stroke_opacity": 0.3 if link.dashed else 0.65, "stroke_width": 1.5}
+    parts = [drawing.line(x1, y1, x2, y2, **look, **({"stroke_dasharray": "3 4"} if link.dashed else {}))]
+    length = hypot(x2 - x1, y2 - y1)
+    if link.one_way and length:
+        dx, dy = (x2 - x1) / length * 7, (y2 - y1) / length * 7
+        head = f"M{x2 - dx - dy * 0.6:.1f} {y2 - dy + dx * 0.6:.1f}L{x2:.1f} {y2:.1f}"
+        head += f"L{x2 - dx + dy * 0.6:.1f} {y2 - dy - dx * 0.6:.1f}"
+        parts.append(drawing.path(head, fill="none", **look))
+    return drawing.group(link.hint, parts, class_="link")
+
+
+def _edge(
+    name: str, other: str, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]
+) -> tuple[float, float]:
+    """Where the line to another place leaves a place's box."""
+    (x1, y1), (x2, y2) = spots[name], spots[other]
+    box = places[name]
+    part = min(box.width / 2 / max(abs(x2 - x1), 1e-9), box.height / 2 / max(abs(y2 - y1), 1e-9), 0.5)
+    return x1 + part * (x2 - x1), y1 + part * (y2 - y1)
+
+
+def _length(here: tuple[int, int], there: tuple[int, int]) -> float:
+    """A link's length; one that runs behind the places between its ends counts twice."""
+    far = dist(here, there)
+    return far * 2 if far > 1 and (here[0] == there[0] or here[1] == there[1]) else far
+
+
+@lru_cache(maxsize=64)
+def _spots(names: tuple[str, ...], links: tuple[tuple[str, str], ...], across: int) -> Mapping[str, tuple[int, int]]:
+    """Column and row of each place: two of them change places as long as that makes the links shorter in all.
+
+    They begin row by row, one to the right, the next to the left, so that a path is as short as can be.
+    """
+    rows = [names[first : first + across] for first in range(0, len(names), across)]
+    spots = {
+        name: (column if row % 2 == 0 else across - 1 - column, row)
+        for row, line in enumerate(rows)
+        for column, name in enumerate(line)
+    }
+    near: dict[str, list[str]] = {name: [] for name in names}
+    for first, second in links:
+        near[first].append(second)
+        near[second].append(first)
+
+    def length(name: str) -> float:
+        here = spots[name]
+        return sum(_length(here, spots[other]) for other in near[name])
+
+    pairs = list(combinations(names, 2))
+    for _ in range(_COMPARED // max(len(pairs), 1)):
+        better = False
+        for first, second in pairs:
+            before = length(first) + length(second)
+            spots[first], spots[second] = spots[second], spots[first]
+            if length(first) + length(second) < before - 1e-9:
+                better = True
+            else:
+                spots[first], spots[second] = spots[second], spots[first]
+        if not better:
+            break
+    return spots

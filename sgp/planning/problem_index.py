@@ -1,0 +1,95 @@
+"""Numbering of a problem's objects and predicates, for arrays of atoms and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.planning.hash_table import Ints
+from sgp.planning.novelty_forms import Abstraction
+from sgp.planning.pddl import Action, Atom, DomainText, ProblemText
+
+
+class ProblemIndex:
+    """Numbers of the objects (constants first), predicates and schemas of a problem, in the order of the PDDL."""
+
+    def __init__(self, domain: DomainText, problem: ProblemText):
+        self.domain, self.problem = domain, problem
+        self.objects = domain.constants + problem.objects
+        self.names = [parameter.name for parameter in self.objects]
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.schemas = list(domain.schemas.values())
+        self.predicates = {name: number for number, name in enumerate(domain.predicates)}
+        self._predicate_names = list(domain.predicates)
+        self.arity = max([2, *domain.predicates.values()])
+        """The most arguments of a literal; "=" has two."""
+        self._types = [set().union(*map(domain.supertypes, parameter.types)) for parameter in self.objects]
+        self._of_types: dict[tuple[str, ...], NDArray[np.bool_]] = {}  # cache
+
+    def of_types(self, types: Sequence[str]) -> NDArray[np.bool_]:
+        """Return a mask [n] of the objects of one of these types."""
+        known = self._of_types.get(tuple(types))
+        if known is None:
+            known = np.array([not own.isdisjoint(types) for own in self._types], np.bool_)
+            self._of_types[tuple(types)] = known
+        return known
+
+    @cached_property
+    def type_numbers(self) -> Ints:
+        """The number [n] of each object's declared types."""
+        numbers: dict[tuple[str, ...], int] = {}
+        types = (tuple(sorted(parameter.types)) for parameter in self.objects)
+        return np.array([numbers.setdefault(own, len(numbers)) for own in types], np.int32)
+
+    def types_for(self, abstraction: Abstraction) -> Ints:
+        """Return the numbers [n] of the types that replace objects in an abstraction."""
+        return np.zeros_like(self.type_numbers) if abstraction == "base" else self.type_numbers
+
+    def rows(self, atoms: Sequence[Atom]) -> tuple[Ints, Ints]:
+        """Return the predicates [k] and arguments [k, w] of atoms, padded with -1."""
+        predicates = np.array([self.predicates[atom.predicate] for atom in atoms], np.int32)
+        padding = [-1] * self.arity
+        rows = [([self.numbers[name] for name in names] + padding)[: self.arity] for _, names in atoms]
+        return predicates, np.array(rows, np.int32).reshape(len(atoms), self.arity)
+
+    def atoms(self, predicates: Ints, rows: Ints) -> list[Atom]:
+        """Return the atoms [k] with these predicates and arguments."""
+        names = self.names
+        return [
+            Atom(self._predicate_names[predicate], tuple([names[number] for number in row if number >= 0]))
+            for predicate, row in zip(predicates.tolist(), rows.tolist(), strict=True)
+        ]
+
+    def goal(self, positive: bool) -> list[Atom]:
+        """Return the fluent atoms of the goal's positive or negative literals."""
+        fluent = self.domain.fluent_predicates
+        return [atom for atom, sign in self.problem.goal if sign is positive and atom.predicate in fluent]
+
+
+class Instances:
+    """Ground actions: rows [m, 1 + p] of a schema and its arguments."""
+
+    def __init__(self, index: ProblemIndex, rows: Ints):
+        self._index, self.rows = index, rows
+        self._actions: dict[int, Action] = {}
+
+    def __len__(self) -> int:
+        """Return the number of actions."""
+        return len(self.rows)
+
+    def action(self, number: int) -> Action:
+        """Return an action with its arguments."""
+        known = self._actions.get(number)
+        if known is None:
+            which, *arguments = self.rows[number].tolist()
+            schema, names = self._index.schemas[which], self._index.names
+            objects = tuple([names[argument] for argument in arguments[: len(schema.parameters)]])
+            known = self._actions[number] = Action(schema.name, objects)
+        return known
+
+    def schema(self, number: int) -> str:
+        """Return an action's schema name."""
+        return self._index.schemas[int(self.rows[number, 0])].name

@@ -1,0 +1,522 @@
+"""Compiled width-1 search for novel states without state objects; its first layer are the successors.
+
+It searches fully instantiated tasks, and tasks whose actions are joined state by state. States are stored as
+differences from the first one, so that their cost does not grow with the problem.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.compilation import compiled, grow, inlined
+from sgp.planning.atom_table import FULL, Atoms, find_atom, make_true, number_of, turn_all
+from sgp.planning.clock import StopFlag
+from sgp.planning.hash_table import EMPTY, Ints, Words, find_row, insert_keys
+from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atom
+from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
+from sgp.planning.operators import (
+    Goal,
+    Operators,
+    applicable,
+    half_identity,
+    has,
+    is_goal,
+    is_in,
+    missing_atoms,
+    state_identity,
+    toggle,
+    unsatisfied,
+    words_of,
+    write_applicable,
+)
+from sgp.planning.symmetry import Symmetry, is_representative, rank_objects, signatures_after, signatures_in
+
+TOO_MANY = -2  # a state has more applicable instances than the limit
+
+
+class Ground(NamedTuple):
+    """A problem with m ground actions over a atoms."""
+
+    operators: Operators
+    rows: Ints  # [m, 1 + p], schema and arguments, padded with -1
+    predicates: Ints  # [a]
+    arguments: Ints  # [a, w]
+    symmetry: Symmetry
+    goal: Goal
+
+
+class Lifted(NamedTuple):
+    """A problem whose actions are instantiated state by state."""
+
+    atoms: Atoms
+    schemas: Schemas
+    goal: Goal
+    static: Ints  # static atoms
+
+
+class SearchLimits(NamedTuple):
+    """Limits of a search: 0 is no limit, except for `most`."""
+
+    one_step: bool  # only one-step successors, one candidate per applicable action
+    layer: int  # novel states expanded at each depth, those with more satisfied goals first
+    min_novel: (
+        int  # stop after a depth with so many novel states, one of them with more goal atoms than the first state
+    )
+    most: int  # candidates
+
+
+class SearchResult(NamedTuple):
+    """The n candidates of a state in generation order."""
+
+    parents: Ints  # [n], indices in this list, -1 for the first state
+    actions: Ints  # [n], last action, from the parent
+    lengths: Ints  # [n], path length from the first state
+    goals: NDArray[np.bool_]  # [n], whether the candidate is a goal state
+    identities: Words  # [n, 2], equal for equal states (collisions have probability 2^-128)
+    indptr: NDArray[np.int64]  # [n + 1]
+    changed: Ints  # candidate i differs from the first state in the fluents changed[indptr[i] : indptr[i + 1]]
+
+
+class _Nodes(NamedTuple):
+    """The expanded states."""
+
+    candidates: Ints  # candidate index, -1 for the first state
+    missing: Ints  # number of false positive goal fluents
+    unsatisfied: Ints  # number of unsatisfied goal literals over fluents
+
+
+class _Watched(NamedTuple):
+    """Actions watched at fluents that are true in the state, with their preconditions copied into one array."""
+
+    actions: Ints
+    indptr: Ints
+    literals: Ints  # 2a requires fluent a to be false, 2a + 1 true
+
+
+@compiled
+def enter(lifted: Lifted, state: Ints) -> None:
+    """Make exactly these fluents and the static atoms true."""
+    make_true(lifted.atoms, np.concatenate((state, lifted.static)))
+
+
+@compiled
+def applicable_instances(
+    lifted: Lifted, forms: Forms, state: Ints, representatives: bool, most: int, stop: StopFlag
+) -> Ints:
+    """Return the applicable instances [k, 1 + p] of a state; more than `most` if there are more."""
+    enter(lifted, state)
+    atoms, schemas = lifted.atoms, lifted.schemas
+    ranks, rows = np.zeros(len(atoms.signatures), np.int32), np.empty((256, schemas.widest[0]), np.int32)
+    if representatives:
+        rank_objects(atoms.symmetric, atoms.signatures, ranks)
+    count, rows = instances(atoms, schemas, ranks, forms, False, rows, most, UNLIMITED, stop)
+    return rows[:count]
+
+
+@compiled
+def search_states(
+    ground: Any,
+    lifted: Any,
+    forms: Forms,
+    state: Ints,
+    limits: SearchLimits,
+    representatives: bool,
+    most: int,
+    stop: StopFlag,
+) -> tuple[int, SearchResult, Ints]:
+    """Return all successors of a state, all novel states, and goal states, each once, without the state itself.
+
+    Exactly one of `ground` (a Ground) and `lifted` (a Lifted) is not None: numba omits the code of the other. `state`
+    lists the true fluents. A state is novel if one of its atoms' forms was true in no state generated before it. Novel
+    states are expanded. With `representatives`, one of the actions that differ only in interchangeable objects is
+    applied.
+
+    For a lifted problem, the last result is the instances [n, 1 + p] that lead to the candidates. The first result is 0
+    on success; otherwise the other results are invalid: FULL if the atom table is full, TOO_MANY if a state has more
+    than `most` instances. Ends early once `stop` [1] is true.
+    """
+    if ground is not None:
+        operators, symmetry, goal = ground.operators, ground.symmetry, ground.goal
+        predicates, arguments, ground_rows = ground.predicates, ground.arguments, ground.rows
+        added_ends, added_atoms = operators.adds.indptr, operators.adds.indices
+        deleted_ends, deleted_atoms = operators.deletes.indptr, operators.deletes.indices
+        present = words_of(state, len(predicates))  # the node's fluents
+        largest, width = _most(operators.adds.indptr), 1
+        actions = np.empty(len(ground.rows) + 1, np.int32)  # to be applied in the node
+        here = signatures = signatures_in(symmetry, state)
+        ranks = np.zeros(len(here), np.int32)
+        representatives = representatives and len(here) > 0
+    if lifted is not None:
+        enter(lifted, state)
+        atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
+        predicates, arguments, present = atoms.predicates, atoms.arguments, atoms.true
+        largest, width = _most(schemas.adds.indptr), schemas.widest[0]
+        added_room, deleted_room = np.empty(largest, np.int32), np.empty(_most(schemas.deletes.indptr), np.int32)
+        rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
+        ranks = np.zeros(len(atoms.signatures), np.int32)
+    # Cached queries on the first state.
+    first, identity, room = present.copy(), state_identity(state), len(predicates)
+    wanted, unwanted = np.zeros(room, np.bool_), np.zeros(room, np.bool_)
+    wanted[goal.wanted], unwanted[goal.unwanted] = True, True
+    nodes = _Nodes(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32))
+    nodes.candidates[0], nodes.missing[0] = -1, missing_atoms(present, goal)
+    nodes.unsatisfied[0] = unsatisfied(present, goal)
+    layer, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
+    forms.search[0] += 1
+    if not limits.one_step:
+        mark_seen(forms, predicates, arguments, state)
+        if ground is not None:
+            watched = _watched(ground, state, forms)
+    result, slots = _no_result(256), np.full(1024, EMPTY, np.int32)
+    found_rows = np.empty((256, width), np.int32)
+    change, other = np.empty(room, np.int32), np.empty(2, np.uint64)
+    count, novelties, progress = 0, 0, False
+    while layer < layer_end and not (0 < limits.min_novel <= novelties and progress):
+        for node in range(layer, layer_end):
+            parent = nodes.candidates[node]
+            near = len(goal.unwanted) > 0 or nodes.missing[node] <= largest  # one action may reach the goal
+            differs = _changed_in(result, parent)
+            if ground is not None:
+                toggle(present, differs)
+                if node == 0 or near:
+                    total = write_applicable(present, operators, state, differs, actions)
+                else:
+                    total = _write_new(present, ground, watched, differs, forms, actions)
+                if representatives and total > 0:
+                    signatures = signatures_after(symmetry, here, present, differs)
+                    rank_objects(symmetry.symmetric, signatures, ranks)
+            if lifted is not None:
+                turn_all(atoms, differs)
+                if representatives:
+                    rank_objects(atoms.symmetric, atoms.signatures, ranks)
+                total, rows = instances(
+                    atoms, schemas, ranks, forms, not (near or node == 0), rows, most, UNLIMITED, stop
+                )
+                if total < 0 or total > most:
+                    return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
+            for which in range(total):
+                if stop[0]:
+                    return 0, _trimmed(result, count), found_rows[:count]
+                if ground is not None:
+                    action = actions[which]
+                    adds = added_atoms[added_ends[action] : added_ends[action + 1]]
+                if lifted is not None:
+                    action = count
+                    added = _write_adds(atoms, schemas, rows[which], added_room, row)
+                    if added == FULL:
+                        return FULL, _trimmed(result, count), found_rows[:count]
+                    adds = added_room[:added]
+                new = not limits.one_step and _is_new(forms, predicates, arguments, adds)
+                if not (new or near or node == 0):
+                    continue
+                if ground is not None:
+                    if representatives and not is_representative(ranks, signatures, ground_rows[action, 1:]):
+                        continue
+                    deletes = deleted_atoms[deleted_ends[action] : deleted_ends[action + 1]]
+                if lifted is not None:
+                    deletes = deleted_room[: _write_deletes(atoms, schemas, rows[which], adds, deleted_room, row)]
+                changes = _write_change(adds, deletes, present, differs, change)
+                goal_reached = near and _reaches(present, differs, change[:changes], goal)
+                if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
+                    continue
+                other[0], other[1] = identity[0], identity[1]
+                for place in range(changes):
+                    other[0] ^= half_identity(change[place], 0)
+                    other[1] ^= half_identity(change[place], 1)
+                if count == len(result.parents) or result.indptr[count] + changes > len(result.changed):
+                    result, slots = _with_room(result, slots, count, changes)
+                    differs = _changed_in(result, parent)
+                if not limits.one_step:
+                    slot = find_row(slots, result.identities, other, other[0])
+                    if slots[slot] >= 0:
+                        continue
+                    slots[slot] = count
+                if lifted is not None:
+                    if count == len(found_rows):
+                        found_rows = grow(found_rows)
+                    found_rows[count] = rows[which]
+                _write_candidate(result, count, parent, action, goal_reached, other, change, changes)
+                count += 1
+                if new:
+                    mark_seen(forms, predicates, arguments, adds)
+                    if expanded == len(nodes.candidates):
+                        nodes = _Nodes(grow(nodes.candidates), grow(nodes.missing), grow(nodes.unsatisfied))
+                    missing = wrong = 0
+                    for place in range(changes):
+                        fluent = change[place]
+                        held = has(first, fluent)
+                        if wanted[fluent]:
+                            missing += 1 if held else -1
+                        if unwanted[fluent]:
+                            wrong += -1 if held else 1
+                    nodes.candidates[expanded], nodes.missing[expanded] = count - 1, nodes.missing[0] + missing
+                    nodes.unsatisfied[expanded] = nodes.unsatisfied[0] + missing + wrong
+                    expanded += 1
+                if count >= limits.most:
+                    return 0, _trimmed(result, count), found_rows[:count]
+            if limits.one_step:
+                return 0, _trimmed(result, count), found_rows[:count]
+            if ground is not None:
+                toggle(present, differs)
+            if lifted is not None:
+                turn_all(atoms, differs)
+        if ground is not None:
+            watched = _watched(ground, state, forms)
+        novelties += expanded - layer_end
+        if limits.min_novel > 0 and expanded > layer_end:
+            progress = progress or nodes.missing[layer_end:expanded].min() < nodes.missing[0]
+        layer, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, limits.layer)
+        expanded = layer_end
+    return 0, _trimmed(result, count), found_rows[:count]
+
+
+@compiled
+def _most(indptr: Ints) -> int:
+    """Return the length of the longest list."""
+    most = 0
+    for which in range(len(indptr) - 1):
+        most = max(most, indptr[which + 1] - indptr[which])
+    return most
+
+
+@inlined
+def _is_new(forms: Forms, predicates: Ints, arguments: Ints, adds: Ints) -> bool:
+    """Whether one of these atoms has an unseen form."""
+    new = False
+    for atom in adds:
+        new = new or is_unseen(forms, predicates, arguments, atom)
+    return new
+
+
+@compiled
+def _watched(ground: Ground, state: Ints, forms: Forms) -> _Watched:
+    """Return the actions with unseen add-effect forms that are watched at the state's fluents, or at none."""
+    operators, count, size = ground.operators, 0, 0
+    watchers, adds, needs, forbids = operators.watchers, operators.adds, operators.needs, operators.forbids
+    actions, indptr, literals = np.empty(256, np.int32), np.zeros(257, np.int32), np.empty(1024, np.int32)
+    for which in range(len(state) + 1):
+        fluent = state[which] if which < len(state) else len(watchers.indptr) - 2
+        for action in watchers.indices[watchers.indptr[fluent] : watchers.indptr[fluent + 1]]:
+            added = adds.indices[adds.indptr[action] : adds.indptr[action + 1]]
+            if not _is_new(forms, ground.predicates, ground.arguments, added):
+                continue
+            needed = needs.indices[needs.indptr[action] : needs.indptr[action + 1]]
+            forbidden = forbids.indices[forbids.indptr[action] : forbids.indptr[action + 1]]
+            while size + len(needed) + len(forbidden) > len(literals):
+                literals = grow(literals)
+            if count + 1 == len(actions):
+                actions, indptr = grow(actions), grow(indptr)
+            for atom in needed:
+                literals[size] = 2 * atom + 1
+                size += 1
+            for atom in forbidden:
+                literals[size] = 2 * atom
+                size += 1
+            actions[count], indptr[count + 1] = action, size
+            count += 1
+    return _Watched(actions[:count], indptr[: count + 1], literals)
+
+
+@compiled
+def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, forms: Forms, written: Ints) -> int:
+    """Write the applicable actions that add an unseen form into `written`, in order, and return their number.
+
+    They are watched at a fluent that was true in the first state, or at a fluent changed since.
+    """
+    total, operators = 0, ground.operators
+    actions, indptr, literals = watched.actions, watched.indptr, watched.literals
+    watchers, needs, forbids = operators.watchers, operators.needs, operators.forbids
+    adds_indptr, adds_indices, numbers, seen = operators.adds.indptr, operators.adds.indices, forms.numbers, forms.seen
+    needs_indptr, needs_indices, forbids_indptr = needs.indptr, needs.indices, forbids.indptr
+    search, width = forms.search[0], forms.numbers.shape[1]
+    for which in range(len(actions)):
+        holds = True
+        for place in range(indptr[which], indptr[which + 1]):
+            fluent = literals[place] >> 1
+            true = (state[fluent >> 6] >> np.uint64(fluent & 63)) & np.uint64(1) != np.uint64(0)
+            holds = holds and true == (literals[place] & 1 == 1)
+        if holds:
+            new = False
+            for place in range(adds_indptr[actions[which]], adds_indptr[actions[which] + 1]):
+                for column in range(width):
+                    form = numbers[adds_indices[place], column]
+                    new = new or (form >= 0 and seen[form] != search)
+            written[total] = actions[which]
+            total += new
+    for atom in changed:
+        if not has(state, atom):
+            continue
+        # Inlined: a call per action would count references to a dozen arrays, ten times the cost of the rest.
+        for action in watchers.indices[watchers.indptr[atom] : watchers.indptr[atom + 1]]:
+            holds = True
+            for place in range(needs_indptr[action], needs_indptr[action + 1]):
+                needed = needs_indices[place]
+                holds = holds and (state[needed >> 6] >> np.uint64(needed & 63)) & np.uint64(1) != np.uint64(0)
+            new = False
+            if holds:
+                for place in range(adds_indptr[action], adds_indptr[action + 1]):
+                    for column in range(width):
+                        form = numbers[adds_indices[place], column]
+                        new = new or (form >= 0 and seen[form] != search)
+            if new and (forbids_indptr[action] == forbids_indptr[action + 1] or applicable(state, operators, action)):
+                written[total] = action
+                total += 1
+    written[:total].sort()
+    return total
+
+
+@inlined
+def _write_adds(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, row: Ints) -> int:
+    """Write the atoms that an instance adds and return their number; FULL if the atom table is full."""
+    literals, added = schemas.literals, 0
+    for place in range(schemas.adds.indptr[instance[0]], schemas.adds.indptr[instance[0] + 1]):
+        literal = schemas.adds.indices[place]
+        write_atom(literals.terms, literal, instance[1:], row)
+        atom = number_of(atoms, literals.predicates[literal], row)
+        if atom == FULL:
+            added = FULL
+            break
+        if not is_in(adds[:added], atom):
+            adds[added] = atom
+            added += 1
+    return added
+
+
+@inlined
+def _write_deletes(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, deletes: Ints, row: Ints) -> int:
+    """Write the numbered atoms that an instance deletes and does not add, and return their number."""
+    literals, deleted = schemas.literals, 0
+    for place in range(schemas.deletes.indptr[instance[0]], schemas.deletes.indptr[instance[0] + 1]):
+        literal = schemas.deletes.indices[place]
+        write_atom(literals.terms, literal, instance[1:], row)
+        atom = find_atom(atoms, literals.predicates[literal], row)
+        if atom >= 0 and not is_in(adds, atom) and not is_in(deletes[:deleted], atom):
+            deletes[deleted] = atom
+            deleted += 1
+    return deleted
+
+
+@compiled
+def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
+    """Write the differences of the successor state into `change`, ascending, and return their number.
+
+    The current state, before the action, differs from the first one in `differs`.
+    """
+    count = len(differs)
+    for place in range(count):
+        change[place] = differs[place]
+    for effect, value in ((adds, True), (deletes, False)):
+        for which in range(len(effect)):
+            fluent = effect[which]
+            if has(present, fluent) != value and not is_in(effect[:which], fluent):
+                count = _exchanged(change, count, fluent)
+    return count
+
+
+@compiled
+def _exchanged(change: Ints, count: int, fluent: int) -> int:
+    """Toggle membership of a fluent in a sorted array, and return the new length."""
+    place = count
+    while place > 0 and change[place - 1] >= fluent:
+        place -= 1
+    if place < count and change[place] == fluent:
+        for later in range(place, count - 1):
+            change[later] = change[later + 1]
+        return count - 1
+    for later in range(count, place, -1):
+        change[later] = change[later - 1]
+    change[place] = fluent
+    return count + 1
+
+
+@compiled
+def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
+    """Whether the state that differs in `change` is a goal; the current state differs in `differs`."""
+    toggle(present, differs)
+    toggle(present, change)
+    reached = is_goal(present, goal)
+    toggle(present, change)
+    toggle(present, differs)
+    return reached
+
+
+@compiled
+def _layer_end(nodes: _Nodes, begin: int, end: int, most: int) -> int:
+    """Return the end of a layer limited to its `most` states with the most satisfied goals; 0 is no limit."""
+    if not 0 < most < end - begin:
+        return end
+    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: earlier states first
+    for values in (nodes.candidates, nodes.missing, nodes.unsatisfied):
+        values[begin : begin + most] = values[order]
+    return begin + most
+
+
+@compiled
+def _no_result(room: int) -> SearchResult:
+    """Return an empty result with capacity for `room` candidates."""
+    parents, actions, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    goals, identities = np.empty(room, np.bool_), np.empty((room, 2), np.uint64)
+    indptr, changed = np.zeros(room + 1, np.int64), np.empty(4 * room, np.int32)
+    return SearchResult(parents, actions, lengths, goals, identities, indptr, changed)
+
+
+@compiled
+def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> tuple[SearchResult, Ints]:
+    """Return a prefix and its hash table, with capacity for one more candidate of `changes` differences."""
+    parents, actions, lengths, goals, identities, indptr, changed = result
+    while indptr[count] + changes > len(changed):
+        changed = grow(changed)
+    if count == len(parents):
+        parents, actions, lengths, goals = grow(parents), grow(actions), grow(lengths), grow(goals)
+        indptr, identities = grow(indptr), grow(identities)
+        slots = np.full(2 * len(slots), EMPTY, np.int32)
+        insert_keys(slots, np.ascontiguousarray(identities[:, 0]), count)  # lookups compare both halves
+    return SearchResult(parents, actions, lengths, goals, identities, indptr, changed), slots
+
+
+@compiled
+def _write_candidate(
+    result: SearchResult,
+    place: int,
+    parent: int,
+    action: int,
+    goal: bool,
+    identity: Words,
+    change: Ints,
+    changes: int,
+) -> None:
+    """Write a candidate that one action leads to from its parent."""
+    begin = result.indptr[place]
+    result.parents[place], result.actions[place], result.goals[place] = parent, action, goal
+    result.lengths[place] = 1 if parent < 0 else result.lengths[parent] + 1
+    result.identities[place, 0], result.identities[place, 1] = identity[0], identity[1]
+    result.indptr[place + 1] = begin + changes
+    for which in range(changes):
+        result.changed[begin + which] = change[which]
+
+
+@compiled
+def _changed_in(result: SearchResult, candidate: int) -> Ints:
+    """Return the fluents in which a candidate differs from the first state; none for index -1."""
+    if candidate < 0:
+        return result.changed[:0]
+    return result.changed[result.indptr[candidate] : result.indptr[candidate + 1]]
+
+
+@compiled
+def _trimmed(result: SearchResult, count: int) -> SearchResult:
+    """Truncate a result to its first candidates."""
+    parents, actions, lengths, goals, identities, indptr, changed = result
+    end = indptr[count]
+    return SearchResult(
+        parents[:count],
+        actions[:count],
+        lengths[:count],
+        goals[:count],
+        identities[:count],
+        indptr[: count + 1],
+        changed[:end],
+    )

@@ -1,0 +1,243 @@
+"""The papers' tables, our scores beside the printed numbers; `data/published/papers.toml` lists papers and tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sgp.datasets.store import data_folder
+from sgp.errors import InputError, expected_one_of
+from sgp.evaluation.scores import load_scores, select
+from sgp.reports.scaling_tables import scaling_table
+from sgp.reports.table import Table
+from sgp.reports.tables import coverage_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its key, which names its file of numbers, its title, and its tables by number as `papers.toml` has them.
+
+    `suite` has problems like its own; the tables `beside` are shown beside ours wherever scores are shown.
+    """
+
+    key: str
+    title: str
+    suite: str
+    tables: Mapping[str, Mapping[str, Any]]
+    beside: Collection[str] = ()
+    caption: str = ""
+
+    def printed(self, number: str) -> pd.DataFrame:
+        """The numbers of one table, as printed. Raises StoreError naming an entry that is no score."""
+        return select(load_scores(f"published/{self.key}"), table=number)
+
+    def table(self, number: str) -> Mapping[str, Any]:
+        """The description of a table. Raises InputError with the known numbers."""
+        if number not in self.tables:
+            known = ", ".join(self.tables)
+            raise InputError(f"there is no table {number} of {self.key} here; expected one of {known}")
+        return self.tables[number]
+
+    def notes(self) -> Table:
+        """Where the paper, its own text and its published implementation disagree, and what is followed here."""
+        text = (data_folder() / "published" / "notes.csv").read_text(encoding="utf-8")
+        rows = [row for row in csv.DictReader(io.StringIO(text)) if row["paper"] == self.key]
+        words = [[row[name] for name in ("subject", "first", "second", "followed")] for row in rows]
+        return Table.of(
+            f"Disagreements within {self.key}", ("subject", "one says", "the other", "followed here"), words
+        )
+
+
+@dataclass(frozen=True)
+class TableInputs:
+    """What a paper's table is made of: our scores, the printed ones, our suite's name, and splits (none: all)."""
+
+    paper: Paper
+    number: str
+    ours: pd.DataFrame
+    printed: pd.DataFrame
+    suite: str
+    splits: Collection[str] = ()
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The table's entry in `papers.toml`."""
+        return self.paper.table(self.number)
+
+    @property
+    def title(self) -> str:
+        """The table's heading."""
+        return f"Table {self.number}: {self.options.get('heading', self.options['title'])}"
+
+    @property
+    def caption(self) -> str:
+        """What to know when reading the table, beyond what all tables of its kind say."""
+        return str(self.options.get("caption", self.paper.caption))
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Our scores, then the printed ones."""
+        import pandas as pd
+
+        return pd.concat([self.ours, self.printed], ignore_index=True)
+
+    def table(self) -> Table:
+        """The table."""
+        kind = self.options["kind"]
+        if kind == "coverage":
+            return _coverage(self)
+        if kind == "scaling":
+            return scaling_table(self.scores)
+        from sgp.reports.paper_tables import KINDS
+
+        return KINDS[kind](self)
+
+    def drawing(self) -> str:
+        """The table as SVG. Raises InputError for one that is not drawn."""
+        from sgp.reports.figures import coverage_figure
+
+        if not self.options.get("drawn"):
+            drawn = [
+                f"{paper.key} {name}" for paper in all_papers() for name, of in paper.tables.items() if "drawn" in of
+            ]
+            raise InputError(
+                f"table {self.number} of {self.paper.key} has no drawing; expected --svg with {', '.join(drawn)}"
+            )
+        return coverage_figure(self.scores, self.splits)
+
+
+def _coverage(inputs: TableInputs) -> Table:
+    """A table of coverage, with the methods of the paper alone where it names them."""
+    import pandas as pd
+
+    ours, sentences = inputs.ours, list[str]()
+    if methods := inputs.options.get("methods"):
+        ours, sentences = as_printed(select(ours, method=methods))
+    table = coverage_table(pd.concat([ours, inputs.printed]), inputs.title, inputs.splits, all_published=True)
+    return replace(table, caption=" ".join([table.caption, inputs.caption, *sentences]))
+
+
+def as_printed(ours: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The scores to show beside printed ones, and sentences on those that were trained for fewer epochs.
+
+    A run of fewer epochs replaces its variant in a domain where no full training was measured; runs with other settings
+    are left out, since the paper's table does not have them.
+    """
+    from sgp.evaluation.scores import with_planners
+
+    whole = set(zip(ours["method"], ours["variant"], ours["domain"], strict=True))
+    variants, shorter = list[str | None](), dict[tuple[str, str, str], dict[str, None]]()
+    for row in ours.itertuples():
+        variant, _, settings = row.variant.partition("+")
+        name, _, epochs = settings.partition("training.epochs=")
+        if settings and (name or not epochs or "+" in settings):
+            variants.append(None)
+        elif settings and (row.method, variant, row.domain) in whole:
+            variants.append(row.variant)
+        else:
+            variants.append(variant)
+            if settings:
+                shorter.setdefault((row.method, variant, epochs), {})[row.domain] = None
+    ours = ours.assign(variant=variants)
+    return with_planners(ours[ours["variant"].notna()]), [
+        f"{method} {variant} was trained for {epochs} epochs in {' and '.join(domains)}."
+        for (method, variant, epochs), domains in shorter.items()
+    ]
+
+
+@cache
+def all_papers() -> tuple[Paper, ...]:
+    """Every paper, by key."""
+    text = (data_folder() / "published" / "papers.toml").read_text(encoding="utf-8")
+    return tuple(Paper(key=key, **entry) for key, entry in sorted(tomllib.loads(text).items()))
+
+
+def get_paper(key: str) -> Paper:
+    """The paper with this key. Raises InputError with the known keys."""
+    for paper in all_papers():
+        if paper.key == key:
+            return paper
+    raise InputError(f"unknown paper '{key}'; {expected_one_of((paper.key for paper in all_papers()), key)}")
+
+
+def find_table(names: Sequence[str]) -> tuple[Paper, str]:
+    """A paper and the number of its table, by both, or by the table's short name; without names the default one.
+
+    Raises InputError with the known tables.
+    """
+    if len(names) > 1:
+        paper, number = get_paper(names[0]), " ".join(names[1:])
+        paper.table(number)
+        return paper, number
+    name, shorts = "".join(names), dict[str, tuple[Paper, str]]()
+    for paper in all_papers():
+        for number, table in paper.tables.items():
+            shorts |= dict.fromkeys(table.get("short", ()), (paper, number))
+    if name in shorts:
+        return shorts[name]
+    short = ", ".join(sorted(filter(None, shorts)))
+    known = "; ".join(f"{paper.key} {', '.join(paper.tables)}" for paper in all_papers())
+    raise InputError(f"there is no table '{name}' here; expected {short}, or a paper and its table: {known}")
+
+
+def beside_ours() -> pd.DataFrame:
+    """The published numbers that are shown beside ours wherever scores are shown."""
+    import pandas as pd
+
+    return pd.concat([paper.printed(number) for paper in all_papers() for number in paper.beside], ignore_index=True)
+
+
+def table_inputs(
+    names: Sequence[str], scores: pd.DataFrame | None = None, suite: str = "", splits: Collection[str] = ()
+) -> TableInputs:
+    """The inputs of the table named as in `find_table`: these scores, or the measured ones of the data folder.
+
+    Raises InputError for an unknown table, and where none of the scores are on the suite.
+    """
+    paper, number = find_table(names)
+    chosen = suite or paper.suite
+    if paper.table(number)["kind"] == "scaling":  # its problems are of no suite
+        ours = load_scores("measured/scaling") if scores is None else scores
+    elif scores is None and not suite:  # what was not measured yet stays empty beside what was printed
+        ours = select(load_scores(), suite=chosen)
+    else:
+        ours = of_suite(load_scores() if scores is None else scores, chosen)
+    return TableInputs(paper, number, ours, paper.printed(number), chosen, splits)
+
+
+def of_suite(scores: pd.DataFrame, suite: str) -> pd.DataFrame:
+    """The scores on one suite. Raises InputError with the suites of the scores where there are none."""
+    found = select(scores, suite=suite)
+    if len(scores) and found.empty:
+        others = ", ".join(sorted(set(scores["suite"])))
+        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
+    return found
+
+
+def paper_table(
+    paper: str, number: str | int, ours: pd.DataFrame, suite: str = "", splits: Collection[str] = ()
+) -> Table:
+    """A table of a paper, ours beside the printed numbers; `suite` is by default the one with problems like its own.
+
+    Raises InputError for an unknown paper or table, SuiteError for an unknown suite.
+    """
+    found, name = get_paper(paper), str(number)
+    found.table(name)
+    own = ours[ours["paper"] == ""]
+    return TableInputs(found, name, own, found.printed(name), suite or found.suite, splits).table()
+
+
+def listed() -> Iterator[tuple[str, str, str, str]]:
+    """Each table: its paper, its number, what it shows, its short name."""
+    for paper in all_papers():
+        for number, table in paper.tables.items():
+            short = next(filter(None, table.get("short", ())), "")
+            yield paper.key, number, str(table["title"]), short

@@ -1,0 +1,141 @@
+"""Tables of scaling: a curve by size, and Scale and SumCov beside the published ones (dynamic validation, Table 1)."""
+
+from __future__ import annotations
+
+from statistics import mean, pstdev
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgp.evaluation.metrics import CUT_METRICS, METRICS
+from sgp.evaluation.scores import select
+from sgp.reports.table import Row, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sgp.evaluation.scaling import Curve
+
+SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
+VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
+CAPTION = (
+    "Scale: the largest size at which coverage reaches .3; SumCov: the sum of coverages up to it. Loss, Coverage and "
+    "Dynamic name the validation that selected the planner among those of one training. ≥: the curve was cut, by a cap "
+    "on size or time, before coverage fell. n: problems tried along the whole curve, column by column. The published "
+    "planners were measured on other problems of the same sizes."
+)
+_SHOWN = ("scale", "sumcov")
+
+
+def scaling_sizes(domain: str) -> dict[str, Any]:
+    """Sizes of a domain's problems (dynamic validation, Tables 2 and 3), empty for a domain that is not scaled.
+
+    `train` and `validation` are sequences of sizes; `bound`, if present, is the number of actions allowed beside one
+    for each object.
+    """
+    from sgp.domains import all_domains
+
+    scaling = {known.name: known.scaling for known in all_domains()}.get(domain)
+    if scaling is None:
+        return {}
+    sizes: dict[str, Any] = {"train": scaling.train, "validation": scaling.validation}
+    return sizes if scaling.bound is None else {**sizes, "bound": scaling.bound}
+
+
+def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Table:
+    """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain.
+
+    Domains are in the order of the paper, others last; seeds are averaged; other metrics are ignored.
+    """
+    import pandas as pd
+
+    scores = scores[scores["metric"].isin([*_SHOWN, *CUT_METRICS])]
+    theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
+    selections = set(scores["selected_by"])
+    columns = [*VALIDATIONS, *sorted(selections - {*VALIDATIONS}, reverse=True)]
+    rows: list[Row] = []
+    for domain in dict.fromkeys([*theirs["domain"], *ours["domain"]]):
+        of_domain = pd.concat([part[part["domain"] == domain] for part in (ours, theirs)])
+        name = domain
+        for key, line in of_domain.groupby(["paper", "method", "variant", "decoding"], sort=False):
+            rows.append(_line(name, bool(key[0]), line, columns))
+            name = ""
+    headings = [
+        f"{column.capitalize() or 'As trained'} {METRICS[metric].heading}" for column in columns for metric in _SHOWN
+    ]
+    return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
+
+
+def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:
+    from sgp.evaluation.scores import with_planners
+
+    planner = with_planners(line.assign(selected_by=""))["planner"].iloc[0]
+    words, counts = [], []
+    for column in columns:
+        cell = line[line["selected_by"] == column]
+        cut = "≥" if cell["metric"].isin(CUT_METRICS).any() else ""
+        words += [_words(cut, metric, cell[cell["metric"] == metric]["value"].tolist()) for metric in _SHOWN]
+        problems = cell[cell["metric"] == "scale"]["count"]
+        counts.append(f"{problems.sum():,}" if len(problems) else "-")
+    if published:
+        return Row((name, f"{planner}, published", *words, ""), published=True)
+    seeds = max(cell["seed"].nunique(dropna=False) for _, cell in line.groupby(["selected_by", "metric"]))
+    return Row((name, f"{planner} x{seeds}", *words, " / ".join(counts)))
+
+
+def _words(cut: str, metric: str, values: list[float]) -> str:
+    """The mean over seeds, with its standard deviation where they differ."""
+    if not values:
+        return ""
+    show, spread = METRICS[metric].show, pstdev(values)
+    return f"{cut}{show(round(mean(values), 2))}" + (f" ±{show(round(spread, 2))}" if spread else "")
+
+
+def published_scales(theirs: pd.DataFrame, domain: str) -> tuple[str, int | None]:
+    """What the paper's planners reach in a domain (its Table 1), in words, and twice their largest Scale.
+
+    Empty and None for a domain that it does not have.
+    """
+    found = select(theirs, domain=domain, metric=list(_SHOWN))
+    values: dict[str, dict[str, float]] = {}
+    for row in found.itertuples():
+        values.setdefault(f"{row.method}, {row.selected_by} validation", {})[row.metric] = row.value
+    words = [f"{name}: Scale {each['scale']:g}, SumCov {each['sumcov']:g}" for name, each in values.items()]
+    scales = [each["scale"] for each in values.values()]
+    return (f"Published: {'; '.join(words)}.", round(2 * max(scales))) if words else ("", None)
+
+
+def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> Table:
+    """A curve by size, with a bar for each coverage; `published` is a sentence to compare it with."""
+    from sgp.evaluation.curve_scores import plan_length, property_values, seconds
+    from sgp.evaluation.scaling import half_width
+    from sgp.planning.rollout import Outcome
+
+    show = METRICS["coverage"].show
+    rows = []
+    for size in curve.sizes:
+        width = half_width(np.array([size.coverage]), np.array([len(size.attempts)]), kappa)[0]
+        lengths = property_values(curve, size, "plan_length", plan_length)
+        rows.append(
+            (
+                str(size.size),
+                f"{show(size.coverage)} ±{show(width)}",
+                "█" * round(20 * size.coverage),
+                str(len(size.attempts)),
+                f"≥{show(size.fits)}",
+                show(size.with_plan),
+                str(size.bound),
+                f"{mean(lengths):.1f}" if lengths else "",
+                f"{mean(property_values(curve, size, 'seconds', seconds)):.3f}",  # small problems take milliseconds
+            )
+        )
+    headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
+    words = [f"Scale {curve.scale}, SumCov {METRICS['sumcov'].show(curve.sumcov)}; {curve.note}."]
+    late = sum(attempt.outcome is Outcome.TIMEOUT for size in curve.sizes for attempt in size.attempts)
+    if late:
+        words.append(f"{late} attempts ran out of their seconds and count as not solved.")
+    unsolvable = sum(size.unsolvable for size in curve.sizes)
+    if unsolvable:
+        words.append(f"{unsolvable} problems have no plan, as Fast Downward proved, and are not counted.")
+    words.append("Fit: the share with a plan of no more than the most actions, as far as plans are known (known).")
+    return Table.of(title, headings, rows, " ".join([*words, published]).strip())

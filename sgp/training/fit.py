@@ -1,0 +1,149 @@
+"""The training loop of all torch networks, with checkpoints after epochs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from sgp.errors import ConfigurationError
+from sgp.models.device import Device
+from sgp.training.checkpoint import Checkpoints, Parts, TrainingProgress
+from sgp.workers import one_thread
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Number of epochs, learning rate, gradient clipping and early stopping."""
+
+    epochs: int
+    learning_rate: Callable[[int, int], float]  # of (epoch counted from 1, batch counted from 0)
+    clip: float | None = None  # maximum norm of the gradient of all weights together
+    patience: int | None = None  # epochs without a lower validation loss before training stops
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """Seed, device and checkpoint settings of one training.
+
+    `folder` receives the checkpoints (None: no checkpoints) of the epochs `checkpoint_epochs`, or of all epochs where
+    this is None. `training` identifies data, configuration and seed. The first `after` epochs are not yielded.
+    """
+
+    seed: int
+    device: Device = "cpu"
+    folder: Path | None = None
+    training: str = ""
+    after: int = 0
+    checkpoint_epochs: Collection[int] | None = None
+
+
+class LossPart(NamedTuple):
+    """Loss of one part of a batch: the minimised value, the reported sum, and its number of examples."""
+
+    loss: Tensor
+    total: float | Tensor
+    examples: int
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """A network after an epoch (counted from 1): its weights on the CPU and its mean losses.
+
+    `train_loss` is the mean over the epoch's batches, each before its step (None for an untrained network). `metrics`
+    are further measurements on the validation problems.
+    """
+
+    number: int
+    train_loss: float | None
+    validation_loss: float
+    weights: Mapping[str, Tensor]
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """The facts that a run records of the epoch."""
+        train = {} if self.train_loss is None else {"train_loss": self.train_loss}
+        return {"epoch": self.number, **train, "validation_loss": self.validation_loss, **self.metrics}
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    schedule: Schedule,
+    batches: Callable[[int], Iterable[Batch]],
+    losses: Callable[[Batch], Iterable[LossPart]],
+    validate: Callable[[], float],
+    context: FitContext,
+    others: Parts = MappingProxyType({}),
+) -> Iterator[Epoch]:
+    """Train in place, one step per batch, and yield each epoch after the first `context.after`.
+
+    `batches` returns the batches of an epoch by its number. `losses` yields the parts of a batch one after the other,
+    which bounds memory; their gradients add up. Checkpoints store the states of model, optimizer and `others`. An
+    interrupted training gives the same result as an uninterrupted one if batches depend only on these and on the
+    epoch's number. One thread computes, so that a seed gives the same weights whatever else runs (on a GPU the last
+    bits differ). Raises ConfigurationError where a loss is not finite, StoreError for a damaged checkpoint or one of
+    another training.
+    """
+    parts: Parts = {"model": model.to(context.device), "optimizer": optimizer, **others}
+    checkpoints = None if context.folder is None else Checkpoints(context.folder, context.training)
+    progress = checkpoints.resume(parts, context.after) if checkpoints else TrainingProgress()
+    for number in range(progress.epoch + 1, schedule.epochs + 1):
+        waited = number - progress.best_epoch
+        if schedule.patience is not None and progress.best_epoch and waited > schedule.patience:
+            return
+        with one_thread():
+            train_loss = _train_epoch(model.train(), optimizer, schedule, number, batches(number), losses)
+            model.eval()
+            validation_loss = validate()
+        _require_finite(validation_loss, f"epoch {number} has the validation loss", optimizer)
+        if validation_loss < progress.best_loss:
+            progress = TrainingProgress(number, number, validation_loss)
+        progress = progress._replace(epoch=number)
+        if checkpoints and (context.checkpoint_epochs is None or number in context.checkpoint_epochs):
+            checkpoints.save(progress, parts)
+        if number > context.after:
+            weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
+            yield Epoch(number, train_loss, validation_loss, weights)
+
+
+def _train_epoch(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    schedule: Schedule,
+    number: int,
+    batches: Iterable[Batch],
+    losses: Callable[[Batch], Iterable[LossPart]],
+) -> float:
+    """Train on an epoch's batches and return their mean loss."""
+    total, count = 0.0, 0
+    for place, batch in enumerate(batches):
+        for group in optimizer.param_groups:
+            group["lr"] = schedule.learning_rate(number, place)
+        optimizer.zero_grad()
+        for part in losses(batch):
+            _require_finite(float(part.loss.detach()), f"step {place + 1} of epoch {number} has the loss", optimizer)
+            part.loss.backward()  # type: ignore[no-untyped-call]
+            total += float(part.total)
+            count += part.examples
+        if schedule.clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
+        optimizer.step()
+    return total / max(count, 1)
+
+
+def _require_finite(loss: float, what: str, optimizer: torch.optim.Optimizer) -> None:
+    if not math.isfinite(loss):
+        raise ConfigurationError(
+            f"{what} {loss}; expected a finite number, as a learning_rate below {optimizer.param_groups[0]['lr']:g} "
+            "may give; the epochs before are kept"
+        )

@@ -1,0 +1,184 @@
+"""The training loop and its checkpoints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sgp.errors import ConfigurationError, StoreError
+from sgp.training.checkpoint import (
+    Checkpoints,
+    TrainingProgress,
+    identify,
+    read_checkpoint,
+    write_checkpoint,
+)
+from sgp.training.fit import FitContext, LossPart, Schedule, fit
+
+
+class Tied(nn.Module):
+    """A network of words with dropout, whose head is its embedding."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.embedding = nn.Embedding(6, width)
+        self.inner = nn.Sequential(nn.Linear(width, width), nn.Dropout(0.3), nn.LayerNorm(width))
+        self.head = nn.Linear(width, 6, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, words):
+        return self.head(self.inner(self.embedding(words)))
+
+
+def parts_of(width=8):
+    torch.manual_seed(1)
+    model = Tied(width)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    return {"model": model, "optimizer": optimizer, "batches": np.random.default_rng(2)}
+
+
+def train(folder, epochs=6, after=0, rate=0.05, seed=2, validation=None, pieces=1, **limits):
+    """Batches come from a generator whose state is part of a checkpoint, dropout from torch's own."""
+    torch.manual_seed(1)
+    model, rng, dropout = Tied(), np.random.default_rng(seed), torch.default_generator
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1.0)
+
+    def losses(words):
+        for part in words.chunk(pieces):
+            errors = nn.functional.cross_entropy(model(part), (part + 1) % 6, reduction="sum")
+            yield LossPart(errors / len(words), errors.detach(), len(part))
+
+    def validate():
+        words = torch.arange(6)
+        loss = nn.functional.cross_entropy(model(words), (words + 1) % 6).item()
+        return validation if validation is not None else loss
+
+    schedule = Schedule(epochs, lambda epoch, batch: rate / epoch, clip=1.0, **limits)
+    context = FitContext(0, "cpu", folder, "t", after)
+    batches = lambda epoch: (torch.as_tensor(rng.integers(0, 6, 16)) for _ in range(3))  # noqa: E731
+    others = {"batches": rng, "dropout": dropout}
+    return fit(model, optimizer, schedule, batches, losses, validate, context, others)
+
+
+def same(one, two):
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+
+
+def equal(one, two):
+    return (one.number, one.facts) == (two.number, two.facts) and same(one.weights, two.weights)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_an_interrupted_training_resumes_as_if_it_had_not_been(tmp_path):
+    whole = list(train(tmp_path / "whole"))
+    assert [each.number for each in whole] == [1, 2, 3, 4, 5, 6]
+    running = train(tmp_path / "cut")
+    for _ in range(3):
+        next(running)
+    running.close()
+    torch.rand(100)  # other code may draw from torch's generator
+    # The caller recorded three epochs; two, so that the third is returned again; none.
+    for after in (3, 2, 0):
+        rest = list(train(tmp_path / "cut", after=after))
+        assert [each.number for each in rest] == list(range(after + 1, 7))
+        assert all(map(equal, rest, whole[after:]))
+        assert names(tmp_path / "cut") == ["epoch5.safetensors", "epoch6.safetensors"]
+
+
+def test_training_lowers_the_loss_by_the_seed_whatever_the_threads(tmp_path):
+    found = []
+    for place, (seed, threads) in enumerate(((3, 1), (3, 2), (4, 1))):
+        torch.set_num_threads(threads)
+        found.append(list(train(tmp_path / str(place), seed=seed)))
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
+    assert found[0][-1].validation_loss < 0.8 * found[0][0].validation_loss
+    assert all(map(equal, found[0], found[1]))
+    assert not same(found[0][-1].weights, found[2][-1].weights)
+
+
+def test_training_ends_when_the_validation_loss_no_longer_falls(tmp_path):
+    assert len(list(train(tmp_path, epochs=50, validation=1.0, patience=3))) == 4
+    assert list(train(tmp_path, epochs=50, validation=1.0, patience=3, after=4)) == []
+
+
+def test_a_loss_that_is_not_finite_is_an_error_and_the_epochs_before_stay(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"step 2 of epoch 1 has the loss (nan|inf); .* learning_rate below"):
+        list(train(tmp_path / "a", rate=1e30))
+    with pytest.raises(ConfigurationError, match="epoch 1 has the validation loss nan; expected a finite number"):
+        list(train(tmp_path / "b", validation=float("nan")))
+    list(train(tmp_path / "c", epochs=2))
+    with pytest.raises(ConfigurationError, match="epoch 3 has the validation loss nan"):
+        list(train(tmp_path / "c", epochs=3, validation=float("nan"), after=2))
+    assert [each.number for each in train(tmp_path / "c", epochs=3, after=2)] == [3]
+
+
+def test_the_last_checkpoints_are_kept_and_those_after_an_earlier_one_are_not(tmp_path):
+    checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
+    for number in (2, 4, 6):
+        checkpoints.save(TrainingProgress(number, 2, 0.5), parts)
+    assert names(tmp_path) == ["epoch4.safetensors", "epoch6.safetensors"]
+    assert checkpoints.resume(parts, 5) == (4, 2, 0.5)
+    assert checkpoints.resume(parts, 3) == TrainingProgress()
+    checkpoints.save(TrainingProgress(2), parts)
+    assert names(tmp_path) == ["epoch2.safetensors"]
+
+
+def test_other_trainings_and_damaged_files_are_refused(tmp_path):
+    file, parts = tmp_path / "epoch2.safetensors", parts_of()
+    write_checkpoint(file, "t", TrainingProgress(2), parts)
+    with pytest.raises(StoreError, match=r"epoch2\.safetensors is of another training; delete .* and train again$"):
+        Checkpoints(tmp_path, "other").resume(parts)
+    wanted = r"holds no checkpoint of this training; delete .* and train again$"
+    for other in (parts | {"another": torch.Generator()}, parts_of(width=4)):
+        with pytest.raises(StoreError, match=wanted):
+            read_checkpoint(file, "t", other)
+    with pytest.raises(StoreError, match=wanted):
+        read_checkpoint(tmp_path / "none.safetensors", "t", parts)
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(StoreError, match=wanted):
+        Checkpoints(tmp_path, "t").resume(parts)
+
+
+def test_an_interrupted_write_leaves_the_checkpoints_before(tmp_path, monkeypatch):
+    checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
+    checkpoints.save(TrainingProgress(1), parts)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sgp.models.networks.save_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save(TrainingProgress(2), parts)
+    assert names(tmp_path) == ["epoch1.safetensors"]
+
+
+def test_a_checkpoint_is_a_copy_of_the_weights(tmp_path):
+    parts, again = parts_of(), parts_of(width=8)
+    then = {name: value.clone() for name, value in parts["model"].state_dict().items()}
+    write_checkpoint(tmp_path / "file.safetensors", "t", TrainingProgress(1), parts)
+    with torch.no_grad():
+        for model in (parts["model"], again["model"]):
+            model.embedding.weight.zero_()
+    read_checkpoint(tmp_path / "file.safetensors", "t", again)
+    (tmp_path / "file.safetensors").unlink()
+    assert same(again["model"].state_dict(), then)
+    assert torch.equal(again["model"].head.weight, again["model"].embedding.weight)
+
+
+def test_a_training_is_identified_by_configuration_and_tensors():
+    given = torch.arange(6, dtype=torch.float32)
+    assert identify(("a", 1), [given]) == identify(("a", 1), [given.clone()])
+    others = [
+        identify(("a", 2), [given]),
+        identify(("a", 1), [given + 1]),
+        identify(("a", 1), [given.reshape(2, 3)]),
+        identify(("a", 1), [given.bfloat16()]),
+        identify(("a", 1)),
+    ]
+    assert len({identify(("a", 1), [given]), *others}) == 6
