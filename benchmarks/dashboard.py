@@ -33,9 +33,12 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.evaluation.attempts import subject_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
+from sgp.planning.recorded import Recorded
 from sgp.viewer.dashboard import command
+from sgp.viewer.playback import playback
 
 STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins
 
@@ -51,7 +54,7 @@ class Line:
     reached: bool
 
 
-def longest_rollout() -> sgp.Recorded:
+def longest_rollout() -> Recorded:
     """Return the first recorded Blocksworld rollout of at least 100 steps."""
     found = sgp.recorded_rollouts().rollouts
     return next(each for each in found if each.about.domain == "blocksworld" and len(each.steps) >= STEPS)
@@ -59,7 +62,7 @@ def longest_rollout() -> sgp.Recorded:
 
 def client(page: Page, folder: Path) -> Iterator[Line]:
     """Measure a step in the browser alone."""
-    write_text(folder / "page.html", sgp.viewer.html_page(sgp.playback(longest_rollout())))
+    write_text(folder / "page.html", sgp.viewer.html_page(playback(longest_rollout())))
     page.goto(f"file://{folder}/page.html")
     page.wait_for_selector(".sgp[data-step]")
     cost = milliseconds(page, STEPS)["TaskDuration"]
@@ -144,7 +147,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
 
 def first_frames(page: Page, address: str) -> Iterator[Line]:
     """Time from the key that selects another candidate to the first picture after it, with the model loaded."""
-    model = sgp.subject_of(sgp.train("contrastive-jumps", "blocksworld", "state-centric")).model
+    model = subject_of(sgp.train("contrastive-jumps", "blocksworld", "state-centric")).model
     seen = (each for each in sgp.recorded_rollouts().rollouts if each.about.domain == "blocksworld")
     problem = next(each.head["name"] for each in seen if each.about.model == model and len(each.steps) > STARTS)
     asked = {"domain": "blocksworld", "model": model, "problem": problem}

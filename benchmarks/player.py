@@ -23,6 +23,7 @@ from rich.table import Table
 import sgp
 from sgp.files import write_text
 from sgp.viewer.dashboard import command
+from sgp.viewer.playback import playback
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PARTS = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration", "TaskDuration")
@@ -66,7 +67,7 @@ def milliseconds(page: Page, steps: int) -> dict[str, float]:
 def player_table(page: Page, folder: Path) -> Table:
     """Return a row for each recorded rollout."""
     table = Table("rollout", "steps", "candidates", "KB", "script ms", "style ms", "layout ms", "all ms a step")
-    shown = [(Path(each.source).stem, sgp.playback(each)) for each in sgp.recorded_rollouts().rollouts]
+    shown = [(Path(each.source).stem, playback(each)) for each in sgp.recorded_rollouts().rollouts]
     longest = max((each for each in shown if each[0].startswith("blocksworld")), key=lambda each: len(each[1]["steps"]))
     for name, data in [*shown, (f"{longest[0]}, widened", widened(longest[1], 60))]:
         write_text(folder / "page.html", sgp.viewer.html_page(data))

@@ -7,6 +7,9 @@ import pandas
 import streamlit as st
 
 import sgp
+from sgp.planning.recorded import Recorded
+from sgp.reports.papers import beside_ours
+from sgp.viewer.playback import playback
 
 
 def stamp() -> str:
@@ -48,14 +51,14 @@ def _library(stamp: str) -> sgp.viewer.Library:
     return sgp.recorded_rollouts(*folders())
 
 
-def player_data(recorded: sgp.Recorded) -> dict:
+def player_data(recorded: Recorded) -> dict:
     """The player's data of a rollout, which nobody changes: copying it would take longer than stepping."""
     return _player_data(recorded, recorded.place, stamp())
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _player_data(_recorded: sgp.Recorded, place: str, stamp: str) -> dict:
-    return sgp.playback(_recorded)
+def _player_data(_recorded: Recorded, place: str, stamp: str) -> dict:
+    return playback(_recorded)
 
 
 @st.cache_resource(show_spinner=False)
@@ -73,11 +76,11 @@ def attempts() -> pandas.DataFrame:
 @st.cache_resource(show_spinner=False)
 def published() -> pandas.DataFrame:
     """The published numbers that are shown beside ours."""
-    return sgp.beside_ours()
+    return beside_ours()
 
 
 @st.cache_resource(show_spinner=False)
 def scaling() -> pandas.DataFrame:
     """The measured curves over size, and the published numbers on scaling."""
-    theirs = sgp.beside_ours()
+    theirs = beside_ours()
     return pandas.concat([sgp.load_scores("measured/scaling"), theirs[theirs["split"] == "scaling"]])

@@ -10,6 +10,7 @@ import streamlit as st
 import work
 
 import sgp
+from sgp.service.worker import Report
 
 ATTRIBUTING, REWEIGHTING = "asking the training", "planning with another weight"
 ATTRIBUTING_SECONDS = 600.0  # the decisions of training are made again
@@ -71,7 +72,7 @@ def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any])
         st.rerun()
 
 
-def take(page: str, found: Mapping[str, Any], report: sgp.Report) -> None:
+def take(page: str, found: Mapping[str, Any], report: Report) -> None:
     """Keeps an answer."""
     if report.result is not None:
         kept = {name: found[name] for name in ("branch", "asked", "words", "factor") if name in found}

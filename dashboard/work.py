@@ -7,16 +7,17 @@ from typing import Any
 import streamlit as st
 
 import sgp
+from sgp.service.worker import Report, Worker
 
 POLL = 0.25  # seconds
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
-def worker() -> sgp.Worker:
+def worker() -> Worker:
     """The session's own process, which starts with its first job."""
     if "worker" not in st.session_state:
-        st.session_state["worker"] = sgp.Worker()
-    found: sgp.Worker = st.session_state["worker"]
+        st.session_state["worker"] = Worker()
+    found: Worker = st.session_state["worker"]
     return found
 
 
@@ -25,7 +26,7 @@ def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str
     try:
         asked = worker().submit(job, seconds, **arguments)
     except sgp.SgpError as error:
-        st.session_state[f"{page} failed"] = sgp.Report("failed", error=str(error))
+        st.session_state[f"{page} failed"] = Report("failed", error=str(error))
         return
     st.session_state[f"{page} work"] = {"kind": kind, "job": asked, **facts}
 
@@ -42,7 +43,7 @@ def preview(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return told
 
 
-def take(page: str) -> tuple[dict[str, Any], sgp.Report] | None:
+def take(page: str) -> tuple[dict[str, Any], Report] | None:
     """The page's work and its report once it has ended; it is forgotten then. A failure is kept for `show_failure`."""
     found = running(page)
     if found is None or not found["job"].report().ended:
@@ -66,9 +67,9 @@ def failed(page: str) -> bool:
     return f"{page} failed" in st.session_state
 
 
-def show_failure(page: str) -> sgp.Report | None:
+def show_failure(page: str) -> Report | None:
     """Says once what went wrong; the report, or None where nothing did."""
-    report: sgp.Report | None = st.session_state.pop(f"{page} failed", None)
+    report: Report | None = st.session_state.pop(f"{page} failed", None)
     if report is not None:
         st.error(plain(report.error))
     return report

@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 
 project = "sgp"
 author = "The sgp developers"
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]  # napoleon reads sections such as "Args:"
 default_role = "literal"  # the docstrings' `name`
 
 html_theme = "theme"

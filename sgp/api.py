@@ -28,7 +28,7 @@ from sgp.datasets.training_data import (
     learning_texts,
     load_training_data,
 )
-from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, UnsupportedPddl
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, scores, subject_of
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Measurement, Score, to_frame
@@ -37,11 +37,11 @@ from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
 from sgp.methods.loading import load_planner, planner_of, require_loadable
-from sgp.methods.run_lookup import find_run_for_domain, is_shipped
+from sgp.methods.run_lookup import is_shipped
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem, read_domain
-from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep, read_task
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
@@ -50,6 +50,7 @@ from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import save_scores, write_card
+from sgp.solving import RunLike
 from sgp.workers import Executor, Folder, Jobs, cores, executor, processes
 
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
-RunLike = Run | Path | str  # an opened run, or its folder
 
 
 def train(
@@ -198,44 +198,6 @@ def _usable_run(key: RunKey) -> Run | None:
     except StoreError:
         return None
     return run
-
-
-def run_for(problem: Problem) -> Run:
-    """A trained run for a problem's domain: one that comes with the package, or else the user's latest.
-
-    Raises DomainMismatch if there is none.
-    """
-    try:
-        domain = read_domain(problem.domain_pddl, problem.domain_source)
-    except UnsupportedPddl:  # its actions quantify over the objects of a problem
-        domain, _ = problem.alternatives()[0].read()
-    return find_run_for_domain(domain, domain.name)
-
-
-def solve(
-    problem: Problem,
-    run: RunLike | None = None,
-    limit: Limit = NO_LIMIT,
-    decoding: str = DEFAULT,
-    keep: Keep = "auto",
-) -> Rollout:
-    """A rollout of one problem by a trained run; by default by the one that `run_for` finds.
-
-    `keep`: what its steps store, all candidates ("steps"), only the chosen ones ("plan"), or all if they are few
-    ("auto"). If its goal has alternatives, the rollout is that of the first that is solved.
-    """
-    tasks = [read_task(each, limit) for each in problem.alternatives()]
-    task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
-    logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
-    for remark in task.domain_text.remarks + task.text.remarks:
-        logger.warning("%s", remark)
-    if task.domain_text.signature != trained.domain_text.signature:
-        raise DomainMismatch(
-            f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
-            f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
-        )
-    rollouts = replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
-    return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,13 @@ from unified_planning.model.problem_kind_versioning import LATEST_PROBLEM_KIND_V
 from unified_planning.plans import ActionInstance, Plan, SequentialPlan
 
 import sgp
+from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, InputError, PddlError, PlanError, SuiteError, ToolError, ValidationDisagreement
+from sgp.planning.pddl import parse_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sgp.datasets.runs import Run
     from sgp.planning.pddl import Action, Problem
     from sgp.planning.rollout import Rollout
     from sgp.planning.task import Task
@@ -83,9 +84,9 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     """Plans by a trained run, which stays loaded from one problem to the next.
 
     The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each) with the parameters of `sgp.train_given` in `learning`, or else the one that `sgp.run_for`
-    finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises what
-    `sgp.train_given` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
+    a plan or None for each) with the parameters of `sgp.api.train_given` in `learning`, or else the one that
+    `sgp.run_for` finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises
+    what `sgp.api.train_given` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
     """
 
     def __init__(
@@ -104,13 +105,13 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
                 "'run' and 'problems' are both" if problems else f"{', '.join(sorted(learning))} without 'problems'"
             )
             raise InputError(f"{unused} given to the engine; expected a trained run, or problems to learn from and how")
-        self._limits = {"memory": memory} if memory is not None else {}
+        self._memory = memory
         self._decoding = decoding
         self._run: Run | None = None
         if problems:
             self._run = _learned(problems, plans, learning)
         elif run is not None:
-            self._run = sgp.open_run(run)
+            self._run = open_run(run)
         if self._run is not None:
             sgp.load_planner(self._run.folder, decoding)
 
@@ -154,7 +155,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     ) -> PlanGenerationResult:
         if heuristic is not None:
             warn("sgp plans by a learned policy and ignores the heuristic", stacklevel=2)
-        attempt = _Attempt(problem, timeout, self._limits, time.perf_counter())
+        attempt = _Attempt(problem, timeout, self._memory, time.perf_counter())
         result = attempt.made(self._run, self._decoding, warm_start_plan)
         if output_stream is not None:
             output_stream.writelines(f"{message}\n" for message in result.log_messages)
@@ -164,8 +165,8 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
 class _Attempt:
     """One problem of the library on its way through PDDL and back."""
 
-    def __init__(self, problem: AbstractProblem, timeout: float | None, limits: dict[str, int], started: float):
-        self.problem, self.timeout, self.limits, self.started = problem, timeout, limits, started
+    def __init__(self, problem: AbstractProblem, timeout: float | None, memory: int | None, started: float):
+        self.problem, self.timeout, self.memory, self.started = problem, timeout, memory, started
 
     def made(self, run: Run | None, decoding: str, start: Plan | None) -> PlanGenerationResult:
         """The result. Raises what the run's files and Fast Downward's absence raise, never for a problem."""
@@ -185,7 +186,9 @@ class _Attempt:
         seconds = None if self.timeout is None else self.timeout - (time.perf_counter() - self.started)
         if seconds is not None and seconds <= 0:
             return self._result(Status.TIMEOUT, f"reading the problem took more than {self.timeout} s")
-        rollouts = sgp.load_planner(run.folder, decoding).solve_many(tasks, sgp.Limit(seconds=seconds, **self.limits))
+        rollouts = sgp.load_planner(run.folder, decoding).solve_many(
+            tasks, sgp.Limit(seconds=seconds, memory=self.memory)
+        )
         rollout = next((each for each in rollouts if each.solved), rollouts[0])
         from sgp.planning.validation import confirm
 
@@ -218,7 +221,9 @@ def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | 
         if len(plans) != len(problems):
             raise SuiteError(f"{len(plans)} plans are given for {len(problems)} problems; expected as many")
         shown = [None if plan is None else one.get_plan(plan) for one, plan in zip(writers, plans, strict=True)]
-    run: Run = sgp.train_given(problems=texts, plans=shown, **{"method": "contrastive-jumps", **learning})
+    from sgp.api import train_given
+
+    run: Run = train_given(problems=texts, plans=shown, **{"method": "contrastive-jumps", **learning})
     return run
 
 
@@ -232,7 +237,7 @@ def _written(problem: AbstractProblem, writer: PDDLWriter) -> Problem:
 
 def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
     """The actions of a plan that solves one of the tasks that a problem's goal leaves; None where it does not."""
-    actions: tuple[Action, ...] = sgp.parse_plan(text)
+    actions: tuple[Action, ...] = parse_plan(text)
     from sgp.planning.trajectory import Trajectory
 
     for task in tasks:

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app, commands
-from sgp.datasets.runs import list_runs
+from sgp.datasets.runs import list_runs, open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, select, to_frame, write_scores
 from sgp.experiments import listing as listings
@@ -29,6 +29,7 @@ from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts
+from sgp.viewer.playback import playback
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 COMMANDS = {"demo", "list", "generate", "import", "export", "experts", "train", "solve", "validate", "evaluate", "grid",
@@ -268,10 +269,10 @@ def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
     solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
     assert call(*solve, "--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
     (recorded,) = read_recorded(files / "r.jsonl")
-    key = sgp.open_run(blocks_run).key
+    key = open_run(blocks_run).key
     assert recorded.about.model == f"state-centric {key.variant} seed 13"
     assert recorded.about.domain == "blocksworld"
-    assert (files / "plan.html").read_text() == sgp.viewer.html_page(sgp.playback(recorded))
+    assert (files / "plan.html").read_text() == sgp.viewer.html_page(playback(recorded))
 
 
 def test_validate_gives_the_verdict(files):
@@ -524,7 +525,7 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
     assert str(tmp_path) not in listed.stdout
     trained = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert trained.returncode == 0
-    assert sgp.open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
+    assert open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ import streamlit as st
 from encoding import encoded, hearing
 
 import sgp
+from sgp.planning.recorded import Recorded
+from sgp.viewer.comparison import comparison
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -15,18 +17,18 @@ compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compar
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def data_of(_left: sgp.Recorded, _right: sgp.Recorded, places: tuple[str, ...], stamp: str) -> dict:
+def data_of(_left: Recorded, _right: Recorded, places: tuple[str, ...], stamp: str) -> dict:
     """The comparison's data of two rollouts."""
-    return sgp.comparison(_left, _right)
+    return comparison(_left, _right)
 
 
-def by_problem() -> dict[tuple[str, str, str], dict[str, sgp.Recorded]]:
+def by_problem() -> dict[tuple[str, str, str], dict[str, Recorded]]:
     """The problems of which there are two rollouts or more, and their rollouts by title, the expert's plan last.
 
     A problem is known by domain, name and the hash of its text.
     """
-    found: dict[tuple[str, str, str], dict[str, sgp.Recorded]] = {}
-    experts: dict[tuple[str, str, str], sgp.Recorded] = {}
+    found: dict[tuple[str, str, str], dict[str, Recorded]] = {}
+    experts: dict[tuple[str, str, str], Recorded] = {}
     for each in LIBRARY.rollouts:
         address = LIBRARY.address_of(each)
         problem = (address["domain"], address["problem"], str(each.head.get("sha256")))

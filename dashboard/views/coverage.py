@@ -9,14 +9,17 @@ import sources
 import streamlit as st
 
 import sgp
+from sgp.evaluation.attempts import recording_command
+from sgp.planning.recorded import Recorded
+from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
 FIGURES = {
-    "instances": sgp.instance_map,
+    "instances": instance_map,
     "size": sgp.coverage_over_size,
-    "plan length": sgp.plan_lengths,
-    "time": sgp.solved_over_time,
+    "plan length": plan_lengths,
+    "time": solved_over_time,
 }
 PAIR = "two planners"
 VIEWS = ("instances", PAIR, "size", "plan length", "time")
@@ -130,7 +133,7 @@ def to_failures(words: str, asked: Mapping[str, str | list[str]]) -> str:
     return f'<a href="./failures?{address}" target="_self" style="color: {LINK}">{escape(words)}</a>'
 
 
-def rollout_of(row) -> sgp.Recorded | None:
+def rollout_of(row) -> Recorded | None:
     """The recorded rollout of an attempt: the same planner on a problem of the same text."""
     for each in LIBRARY.rollouts:
         about = each.about
@@ -159,7 +162,7 @@ def show_attempt(tried: pandas.DataFrame) -> None:
         st.write("Fast Downward searches; there is no rollout to watch.")
     else:
         st.write("This rollout is not recorded. These commands record it:")
-        st.code(sgp.recording_command(row), language="sh", wrap_lines=True)
+        st.code(recording_command(row), language="sh", wrap_lines=True)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -227,7 +230,7 @@ def show_pair(rows: pandas.DataFrame) -> None:
         pairs = [tried_at(rows, (*clicked, planner)) for planner in dict.fromkeys((across, up))]
         st.dialog("Attempts", width="large")(show_attempts)([tried for tried in pairs if len(tried)])
     st.plotly_chart(
-        sgp.two_planners(rows, across, up, measure),
+        two_planners(rows, across, up, measure),
         key="pair",
         on_select=lambda: open_cell("pair"),
         selection_mode="points",

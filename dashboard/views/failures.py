@@ -12,6 +12,9 @@ import streamlit as st
 import work
 
 import sgp
+from sgp.analysis.failures import Failure, kind_of_outcome
+from sgp.evaluation.attempts import recording_command
+from sgp.planning.recorded import Recorded
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -40,7 +43,7 @@ TRAINING_SECONDS = 1800.0
 
 
 @st.cache_resource(show_spinner="Looking at what was not solved", max_entries=4)
-def failures(stamp: str) -> tuple[list[tuple[sgp.Recorded, sgp.Failure]], list[str]]:
+def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
     """The unsolved recorded rollouts with what went wrong, and a sentence for each that cannot be read."""
     found, damaged = [], []
     for each in LIBRARY.rollouts:
@@ -76,13 +79,13 @@ def in_words(option: str) -> str:
     return sgp.FailureKind(option).words if option in list(sgp.FailureKind) else option
 
 
-def to_step(recorded: sgp.Recorded, step: int, words: str) -> str:
+def to_step(recorded: Recorded, step: int, words: str) -> str:
     """A link to a step of the player."""
     address = urlencode({**LIBRARY.address_of(recorded), "step": step})
     return f'<a href="./?{escape(address)}" target="_self">{escape(words)}</a>'
 
 
-def at(recorded: sgp.Recorded, step: int) -> str:
+def at(recorded: Recorded, step: int) -> str:
     """A step in words; the one past the last is the end."""
     return "the end" if step == len(recorded.steps) + 1 else f"step {step}"
 
@@ -93,7 +96,7 @@ def image(svg: str, said: str, kind: str) -> str:
     return f'<img class="{kind}" src="{source}" alt="{escape(said)}">'
 
 
-def course(failure: sgp.Failure) -> str:
+def course(failure: Failure) -> str:
     """The open goals of every state as a curve, the step where it went wrong as a line."""
     counts, most = failure.open_goals, max(failure.open_goals) or 1
     across = (WIDE - 12) / max(len(counts) - 1, 1)
@@ -108,7 +111,7 @@ def course(failure: sgp.Failure) -> str:
     )
 
 
-def beside(recorded: sgp.Recorded, step: int) -> str:
+def beside(recorded: Recorded, step: int) -> str:
     """Where one can go on from a failure: another choice at its step, and a rollout that solves its problem."""
     address = LIBRARY.address_of(recorded)
     last = min(step, len(recorded.steps))
@@ -129,7 +132,7 @@ def beside(recorded: sgp.Recorded, step: int) -> str:
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: str) -> str:
+def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
     """What went wrong in a rollout: where, the state there, the course of open goals, and what counts tell."""
     recorded, failure = _recorded, _failure
     address, primary, counts = LIBRARY.address_of(recorded), failure.primary, failure.open_goals
@@ -200,7 +203,7 @@ def show_recorded() -> None:
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
     solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
 
-    def interest(each: tuple[sgp.Recorded, sgp.Failure]) -> tuple[int, int, str]:
+    def interest(each: tuple[Recorded, Failure]) -> tuple[int, int, str]:
         recorded, failure = each
         domain = LIBRARY.address_of(recorded)["domain"]
         return -solved[recorded.about.planner], order[failure.primary.kind], domain
@@ -236,7 +239,7 @@ def measured_unsolved() -> pandas.DataFrame:
     """The measured attempts that are not solved, with `kind` of failure, `model`, and their `name` in the address."""
     rows = sources.attempts()
     rows = rows[~rows["solved"]]
-    kind_of = {name: sgp.kind_of_outcome(sgp.Outcome(name)).value for name in set(rows["outcome"])}
+    kind_of = {name: kind_of_outcome(sgp.Outcome(name)).value for name in set(rows["outcome"])}
     seeds = rows["seed"].astype(object).map(lambda seed: f" seed {seed}", na_action="ignore").fillna("")
     rows = rows.assign(kind=rows["outcome"].map(kind_of), model=rows["planner"] + seeds)
     names = rows["suite"].str.cat([rows[name] for name in ("domain", "split", "problem", "model")], sep=", ")
@@ -320,7 +323,7 @@ def show_attempt(row) -> None:
             st.rerun()
     else:
         st.write(f"{why} These commands record it:")
-        st.code(sgp.recording_command(row), language="sh", wrap_lines=True)
+        st.code(recording_command(row), language="sh", wrap_lines=True)
 
 
 def take_recorded() -> None:
@@ -330,7 +333,7 @@ def take_recorded() -> None:
         st.rerun()
 
 
-def rollout_of(row) -> sgp.Recorded | None:
+def rollout_of(row) -> Recorded | None:
     """The recorded rollout of an attempt."""
     seed = None if pandas.isna(row.seed) else row.seed
     wanted = (row.planner, row.domain, row.suite, row.split, seed, row.problem)

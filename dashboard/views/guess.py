@@ -5,13 +5,14 @@ import streamlit as st
 from encoding import encoded, hearing
 
 import sgp
+from sgp.planning.recorded import Recorded
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
 quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.script("guess"))
 
 
-def choose() -> sgp.Recorded:
+def choose() -> Recorded:
     """The rollout by domain, problem and model; the choice stands in the address."""
     left = [each for each in LIBRARY.rollouts if each.head.get("steps")]
     for column, name in zip(st.columns([2, 1, 4]), ("domain", "problem", "model"), strict=True):

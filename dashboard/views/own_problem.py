@@ -9,6 +9,8 @@ import work
 from player import show_player
 
 import sgp
+from sgp.planning.subject import PlannerName
+from sgp.service.worker import Report
 
 PAGE = "own problem"
 SUITE = "state-centric"
@@ -69,7 +71,7 @@ def keep(part: str) -> None:
 
 def fail(sentence: str) -> None:
     """Keeps a sentence to be shown."""
-    st.session_state[f"{PAGE} failed"] = sgp.Report("failed", error=sentence)
+    st.session_state[f"{PAGE} failed"] = Report("failed", error=sentence)
 
 
 def show_examples() -> None:
@@ -121,7 +123,7 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
     return found
 
 
-def take(found: Mapping[str, Any], report: sgp.Report) -> None:
+def take(found: Mapping[str, Any], report: Report) -> None:
     """Puts what a piece of work gave where it belongs."""
     if found["kind"] == "reading":
         st.session_state["own read"] = (found["mark"], report.result)
@@ -162,7 +164,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
 
 def name_of(run: Mapping[str, Any]) -> str:
     """What a run is called in the choice of models."""
-    planner = sgp.PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
+    planner = PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
     return f"{planner.title}, seed {run['seed']}, trained on {run['suite']}/{run['domain']}"
 
 

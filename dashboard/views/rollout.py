@@ -7,6 +7,8 @@ import streamlit as st
 from player import show_player
 
 import sgp
+from sgp.planning.recorded import Recorded
+from sgp.planning.subject import PlannerName
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
@@ -21,7 +23,7 @@ STYLE = """<style>
 </style>"""
 
 
-def chosen(rollouts: Sequence[sgp.Recorded]) -> tuple[sgp.Recorded, list[dict]]:
+def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
     """The rollout that the address names by domain, then model, then problem, the first one where it names none.
 
     Also what there is to choose from at each of the three, given those before.
@@ -44,7 +46,7 @@ def choose(name: str, title: str) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def coverage(domain: str, suite: str, split: str, own: sgp.PlannerName) -> dict:
+def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
     """The coverage of every planner that was measured on the splits of a domain, the best on `split` first."""
     scores = sources.measured()
     place = (scores["domain"] == domain) & (scores["suite"] == suite)
@@ -72,7 +74,7 @@ def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
     return {"name": split, "n": max(counts, key=counts.count, default="")}
 
 
-def show_exports(recorded: sgp.Recorded, data: dict) -> None:
+def show_exports(recorded: Recorded, data: dict) -> None:
     """Downloads of the rollout; each is made when it is asked for.
 
     No fragment within the fragment: where that runs again before all was sent, Streamlit sends what is in the inner one
@@ -101,7 +103,7 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
 
 
 @st.fragment
-def show(rollouts: Sequence[sgp.Recorded]) -> None:
+def show(rollouts: Sequence[Recorded]) -> None:
     """The rollout that the address names; a choice in the player runs this again, and nothing else."""
     try:
         show_named(rollouts)
@@ -109,7 +111,7 @@ def show(rollouts: Sequence[sgp.Recorded]) -> None:
         st.error(str(error))
 
 
-def show_named(rollouts: Sequence[sgp.Recorded]) -> None:
+def show_named(rollouts: Sequence[Recorded]) -> None:
     """The player of the rollout that the address names, and its exports."""
     recorded, choices = chosen(rollouts)
     data = sources.player_data(recorded)

@@ -8,6 +8,7 @@ import streamlit as st
 import work
 
 import sgp
+from sgp.evaluation.scores import parse_scores
 
 STYLE = """<style>
 .scores { overflow-x: auto; }
@@ -35,7 +36,7 @@ def uploaded() -> list[pandas.DataFrame]:
     )
     for file in files:
         try:
-            scores = sgp.parse_scores(file.getvalue(), file.name)
+            scores = parse_scores(file.getvalue(), file.name)
         except sgp.SgpError as error:
             st.error(work.plain(str(error)))
             continue

@@ -6,6 +6,7 @@ import work
 from encoding import encoded
 
 import sgp
+from sgp.planning.recorded import Recorded
 
 GUESS = "Guess first: which action does the model take?"
 show = st.components.v2.component(
@@ -71,7 +72,7 @@ def guessed(found: sgp.viewer.Tour) -> bool:
     return True
 
 
-def address_of(recorded: sgp.Recorded) -> dict[str, str]:
+def address_of(recorded: Recorded) -> dict[str, str]:
     """The address of a rollout of the library by the same planner on the same problem; of its domain otherwise."""
     library, about = sources.library(), recorded.about
     for each in library.rollouts:

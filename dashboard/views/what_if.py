@@ -14,6 +14,12 @@ import work
 from encoding import encoded
 
 import sgp
+from sgp.datasets.runs import open_run, run_folders
+from sgp.evaluation.attempts import subject_of
+from sgp.methods import planning_method
+from sgp.planning.recorded import Recorded
+from sgp.planning.subject import Subject
+from sgp.service.worker import Report
 
 SECONDS = 60.0  # of one continuation, and of the search for forced choices
 SUITE = "state-centric"
@@ -48,11 +54,11 @@ def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
     found = []
     for folder, _ in stamp:
         try:
-            run = sgp.open_run(folder)
-            sgp.planning_method(run.key.method)
+            run = open_run(folder)
+            planning_method(run.key.method)
         except sgp.SgpError:
             continue  # what is damaged or predicts alone plans nothing; 'sgp list runs' names it
-        found.append({"about": sgp.subject_of(run), "folder": folder, "trained": run.record["trained"][:10]})
+        found.append({"about": subject_of(run), "folder": folder, "trained": run.record["trained"][:10]})
     return found
 
 
@@ -72,7 +78,7 @@ def problems(domain: str) -> dict[str, tuple[str, sgp.Problem]]:
 
 def runs_stamp() -> tuple[tuple[str, int], ...]:
     """What changes when a run does."""
-    return tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in sgp.run_folders())
+    return tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in run_folders())
 
 
 def choose() -> dict[str, Any]:
@@ -108,7 +114,7 @@ def choose() -> dict[str, Any]:
     }
 
 
-def run_of(runs: list[dict[str, Any]], about: sgp.Subject) -> dict[str, Any] | None:
+def run_of(runs: list[dict[str, Any]], about: Subject) -> dict[str, Any] | None:
     """The run of the store that a rollout's model was; one training is decoded in several ways."""
     wanted = (about.domain, replace(about, decoding="").model)
     return next((each for each in runs if (each["about"].domain, each["about"].model) == wanted), None)
@@ -135,7 +141,7 @@ def pick(column: Any, name: str, titles: list[str], default: str | None) -> str:
     return str(chosen)
 
 
-def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
+def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
     """Puts what a piece of work gave where it belongs; without a result the branch before is shown."""
     branch = found["branch"]
     if report.result is None:
@@ -219,7 +225,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
         work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", asked, branch=missing)
 
 
-def warm(folder: str, record: sgp.Recorded) -> None:
+def warm(folder: str, record: Recorded) -> None:
     """Has model and problem loaded while the user looks at the rollout."""
     head = record.head
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}

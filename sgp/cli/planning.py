@@ -5,13 +5,17 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from sgp.cli import options
 from sgp.cli.commands import NOT_SOLVED, SOLVED, command
 from sgp.cli.options import console, limit_of, overrides_of, words, workers_of
+
+if TYPE_CHECKING:
+    from sgp.datasets.runs import Run
+    from sgp.planning.rollout import Rollout
 
 logger = logging.getLogger(__name__)
 
@@ -88,20 +92,18 @@ def solve(
     keep: options.Detail = "auto",
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
-    from sgp import api
+    from sgp import solving
     from sgp.datasets.runs import open_run
     from sgp.errors import InputError
     from sgp.files import remove_old, write_text
     from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
     from sgp.planning.planner import ENDINGS
-    from sgp.planning.recording import write_records
     from sgp.planning.validation import confirm
-    from sgp.viewer.page import export_html
 
     given = Problem.from_files(domain, problem)
     limit = limit_of(seconds, memory, horizon, decisions, processor)
-    planner = api.run_for(given) if run is None else open_run(run)
+    planner = solving.run_for(given) if run is None else open_run(run)
     if run is None:
         typer.echo(f"planning with {planner.folder}", err=True)
     for out in filter(None, (plan, rollout, html)):
@@ -109,7 +111,7 @@ def solve(
             raise InputError(f"{out} is read and would be overwritten; give another file to write")
         remove_old(out)
     try:
-        solution = api.solve(given, planner, limit, decoding, cast(Any, keep))
+        solution = solving.solve(given, planner, limit, decoding, cast(Any, keep))
     except (LimitReached, MemoryError) as error:
         typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
         raise typer.Exit(NOT_SOLVED) from error
@@ -120,17 +122,26 @@ def solve(
             write_text(plan, text)
     verdict = confirm(solution)
     if rollout is not None or html is not None:
-        recorded = api.as_recorded(solution, planner, decoding)
-    if rollout is not None:
-        write_records(rollout, [recorded.head, *recorded.steps])
-    if html is not None:
-        export_html(recorded, html)
+        _write_recording(solution, planner, decoding, rollout, html)
     if not verdict.valid:
         reason = f" ({solution.reason})" if solution.reason else ""
         typer.echo(f"not solved: {solution.outcome.value}{reason} after {len(solution.plan)} actions", err=True)
         raise typer.Exit(NOT_SOLVED)
     accepted = f"{verdict.judge} accepts the plan"
     typer.echo(f"solved in {len(solution.plan)} actions, {solution.seconds:.2f} s; {accepted}", err=True)
+
+
+def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path | None, html: Path | None) -> None:
+    """Write a rollout with its explanations as JSONL and as a page."""
+    from sgp.api import as_recorded
+    from sgp.planning.recording import write_records
+    from sgp.viewer.page import export_html
+
+    recorded = as_recorded(solution, run, decoding)
+    if rollout is not None:
+        write_records(rollout, [recorded.head, *recorded.steps])
+    if html is not None:
+        export_html(recorded, html)
 
 
 @command("validate", "sgp validate domain.pddl problem.pddl plan.txt")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import pytest
 
-from sgp import api
+from sgp import api, solving
 from sgp.contracts.renaming import renamed
 from sgp.datasets.runs import Origin, Run, RunKey, new_run, open_run
 from sgp.datasets.suite import load_suite
@@ -238,7 +238,7 @@ class MethodContract:
         run = trained(method.key, _smallest(), self._tried(method)[0])
         other = next(name for name in _domains() if name != _smallest())
         with pytest.raises(DomainMismatch, match=f"was trained on {_smallest()}; .*lacks the predicate"):
-            api.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
+            solving.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
 
     def test_a_run_that_plans_otherwise_than_when_it_was_trained_is_refused(
         self, method: PlanningMethod, trained: Training, tmp_path: Path

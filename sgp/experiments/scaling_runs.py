@@ -10,7 +10,7 @@ from statistics import mean
 
 import pandas as pd
 
-from sgp.api import RunLike, measured_here
+from sgp.api import measured_here
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
@@ -38,6 +38,7 @@ from sgp.policies.decoding import DEFAULT
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales
 from sgp.reports.table import Table
+from sgp.solving import RunLike
 from sgp.workers import Jobs
 
 

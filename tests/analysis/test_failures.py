@@ -9,7 +9,7 @@ import pytest
 
 import sgp
 from sgp import FailureKind
-from sgp.analysis.failures import Finding
+from sgp.analysis.failures import Finding, kind_of_outcome
 from sgp.errors import StoreError
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
@@ -134,7 +134,7 @@ def test_every_kind_says_what_it_means():
 
 
 def test_every_outcome_has_a_kind():
-    kinds = {outcome: sgp.kind_of_outcome(outcome.value) for outcome in sgp.Outcome}
+    kinds = {outcome: kind_of_outcome(outcome.value) for outcome in sgp.Outcome}
     assert kinds.pop(sgp.Outcome.SOLVED) is None
     assert len(set(kinds.values())) == len(kinds)
     assert FailureKind.ERROR not in kinds.values()

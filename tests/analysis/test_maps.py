@@ -8,10 +8,12 @@ import pytest
 import sgp
 from sgp.analysis import maps
 from sgp.api import map_run
+from sgp.datasets.runs import open_run
 from sgp.errors import InputError
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.recorded import map_file, read_recorded
 from sgp.policies.random_successor import RandomSuccessor
+from sgp.viewer.playback import playback
 
 
 def solved_by(run, place=0, actions=30):
@@ -41,7 +43,7 @@ def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, 
     rollout = solved_by(transition_run, 2)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
     assert map_run(transition_run.folder, [file]) == [transition_run.folder / "map.json", map_file(file)]
-    data = sgp.playback(read_recorded(file)[0])
+    data = playback(read_recorded(file)[0])
     shown = data["map"]
     assert (shown["of"], shown["umap"]) == ("transitions", True)
     assert shown["dimensions"] == sgp.load_planner(str(transition_run.folder)).policy.encoder.dimension
@@ -60,7 +62,7 @@ def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, 
     again = json.loads((transition_run.folder / "map.json").read_text())
     map_run(transition_run.folder, [file])
     assert json.loads((transition_run.folder / "map.json").read_text()) == again, "the seed is fixed"
-    assert sgp.open_run(transition_run.folder).sha256 == transition_run.sha256, "a map does not change the run"
+    assert open_run(transition_run.folder).sha256 == transition_run.sha256, "a map does not change the run"
 
 
 def test_states_have_their_points_and_predicted_ones(state_run, monkeypatch):
@@ -129,16 +131,16 @@ def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):
     rollout = solved_by(transition_run)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
     (recorded,) = read_recorded(file)
-    assert sgp.playback(recorded)["map"] == {"missing": "No map available; create one with 'sgp map'"}
+    assert playback(recorded)["map"] == {"missing": "No map available; create one with 'sgp map'"}
     entry = {"line": 1, "chosen": "another", "steps": []}
     map_file(file).write_text(json.dumps({"format": 1, "rollouts": [entry]}))
-    assert sgp.playback(recorded)["map"] == {
+    assert playback(recorded)["map"] == {
         "missing": "The map belongs to another rollout; create it again with 'sgp map'"
     }
     walk = sgp.train("random-successor", "gripper", "state-centric")
     walked = Planner(RandomSuccessor(1)).solve(rollout.task, Limit(actions=4))
     file = write(tmp_path / "walk.jsonl", walked, walk)
     map_run(walk.folder, [file])
-    assert sgp.playback(read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}
+    assert playback(read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}
     with pytest.raises(InputError, match=r"r\.jsonl has no rollout of .*seed13; give a file that this run's"):
         map_run(walk.folder, [tmp_path / "r.jsonl"])

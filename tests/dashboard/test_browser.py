@@ -9,6 +9,7 @@ import pytest
 import sgp
 from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
+from sgp.viewer.playback import playback
 from tests.browsing import expect, watched
 
 pytestmark = pytest.mark.browser
@@ -130,7 +131,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
         page.get_by_title(f"{name.capitalize()}: {names[name]}", exact=True).wait_for()
         expect(page.locator(".sgp")).to_have_count(1)  # the previous player is gone
     page.wait_for_selector('.sgp[data-step="0"]')
-    data = sgp.playback(rollout)
+    data = playback(rollout)
     for step in (1, 2, 3):
         page.keyboard.press("ArrowRight")
         page.wait_for_selector(f'.sgp[data-step="{step}"]')

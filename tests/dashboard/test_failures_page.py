@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 import sgp
+from sgp.evaluation.attempts import recording_command
 from tests.dashboard.conftest import address, button, settled, words
 
 MEASURED = "measured attempts"
@@ -68,7 +69,7 @@ def test_what_takes_long_to_train_shows_its_lines_and_what_searches_has_nothing_
     row, name = unsolved("symt")
     app = open_page("failures", of=MEASURED, attempt=name)
     assert "Record it now" not in [each.label for each in app.button]
-    assert app.code[0].value == sgp.recording_command(row)
+    assert app.code[0].value == recording_command(row)
     _, name = unsolved("fast-downward")
     app = open_page("failures", of=MEASURED, attempt=name)
     assert "no rollout to watch" in plain(app)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import sgp
+from sgp.service.worker import Worker
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 from tests.dashboard.conftest import button, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
@@ -26,7 +27,7 @@ TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"
 def worker(shared_home, quick_run):
     """One process for all tests, with one run in its store: loading takes longer than the tests."""
     quick_run("contrastive-jumps", "blocksworld", "one-step")
-    found = sgp.Worker()
+    found = Worker()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SGP_HOME", str(shared_home))
         yield found

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import sgp
+from sgp.viewer.playback import playback
 from tests.browsing import expect_stop, press, watched
 
 pytestmark = pytest.mark.browser
@@ -66,7 +67,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
         if (each.about.domain, each.about.method, each.head["outcome"])
         == ("blocksworld", "contrastive-jumps", "solved")
     )
-    data = sgp.playback(recorded)
+    data = playback(recorded)
     page.goto(f"{address}/guess?{'&'.join(f'{name}={value}' for name, value in library.address_of(recorded).items())}")
     page.wait_for_selector('.sgp.guess[data-step="0"]')
     assert page.locator(".guess .pictures svg").count() == 2

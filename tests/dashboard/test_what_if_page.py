@@ -6,6 +6,8 @@ import pytest
 
 import sgp
 from sgp.planning.recorded import read_recorded
+from sgp.planning.subject import Subject
+from sgp.service.worker import Worker
 from tests.dashboard.conftest import address, button, settled, words
 from tests.recorded import recorded_file
 
@@ -20,7 +22,7 @@ def branches(app):
 @pytest.fixture(scope="module")
 def worker():
     """One process for all tests: loading takes longer than the tests."""
-    found = sgp.Worker()
+    found = Worker()
     yield found
     found.close()
 
@@ -32,7 +34,7 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
     def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
         monkeypatch.setenv("SGP_HOME", str(shared_home))
-        about = sgp.Subject(method=key.method, variant=key.variant, seed=key.seed)
+        about = Subject(method=key.method, variant=key.variant, seed=key.seed)
         return settled(open_page("what_if", worker, domain="blocksworld", model=about.model, **more), PAGE)
 
     return open_

@@ -9,6 +9,7 @@ import pytest
 import sgp
 from sgp.api import export, import_run
 from sgp.datasets import archives
+from sgp.datasets.runs import open_run
 from sgp.errors import InputError, StoreError
 
 
@@ -147,7 +148,7 @@ def test_a_run_of_other_vectors_is_refused_and_another_run_is_not_replaced(archi
     later = rewritten(archive, tmp_path / "later.zip", place(trained="2030-01-01T00:00:00+00:00"))
     with pytest.raises(InputError, match="holds another run; replace it with '--replace'"):
         import_run(later)
-    assert sgp.open_run(first.folder).sha256 == before
+    assert open_run(first.folder).sha256 == before
     assert import_run(later, replace=True).record["trained"].startswith("2030")
 
 

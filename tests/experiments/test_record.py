@@ -10,6 +10,7 @@ import pytest
 import sgp
 from sgp.experiments.record import SPLIT, Recording, record, record_attempted
 from sgp.planning.recorded import map_file
+from sgp.viewer.playback import playback
 
 
 @pytest.mark.slow
@@ -53,7 +54,7 @@ def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_
     assert sorted(each.head["name"] for each in library.rollouts) == sorted([median, smallest])
     for each in library.rollouts:
         assert each.about.split == SPLIT
-        shown = sgp.playback(each)
+        shown = playback(each)
         assert shown["expert"] is not None
         assert any(step["why"] for step in shown["steps"])
         assert shown["map"]["umap"] is False

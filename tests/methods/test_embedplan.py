@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-import sgp
 from sgp.api import train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances
+from sgp.datasets.runs import open_run
 from sgp.encoders.text import TextConfig
 from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
@@ -86,7 +86,7 @@ def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
 def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
     settings = {**QUICK, "shape.kind": kind}
     run = train_split("embedplan", SPLIT, "hashed-atoms", settings, "cpu")
-    model, again = load_model(run.folder), METHOD.load_model(sgp.open_run(run.folder))
+    model, again = load_model(run.folder), METHOD.load_model(open_run(run.folder))
     blank = load_model(train_split("embedplan", SPLIT, "hashed-atoms", {"training.epochs": "0"}, "cpu").folder)
     test = SPLIT.held_out("ferry").transitions[:80]
     asked = queries("paper", test, domain_instances("acpbench", "ferry"), across=True, seed=1)

@@ -8,7 +8,7 @@ import sgp
 from sgp.errors import InputError
 from sgp.evaluation.scores import Score, load_scores, to_frame
 from sgp.methods import all_methods
-from sgp.reports.papers import all_papers, find_table, get_paper, listed, table_inputs
+from sgp.reports.papers import all_papers, beside_ours, find_table, get_paper, listed, table_inputs
 
 
 def test_every_paper_has_its_numbers_and_the_papers_of_the_methods_are_among_them():
@@ -38,7 +38,7 @@ def test_a_table_has_a_long_and_a_short_name():
 
 
 def test_what_stands_beside_ours_is_coverage_and_curves():
-    assert set(sgp.beside_ours().metric) == {"coverage", "scale", "sumcov", "ended_largest"}
+    assert set(beside_ours().metric) == {"coverage", "scale", "sumcov", "ended_largest"}
 
 
 def test_what_no_one_here_has_measured_stands_as_printed():

@@ -5,11 +5,11 @@ import re
 import pandas as pd
 import pytest
 
-import sgp
 from sgp.errors import InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, attempts_frame, load_attempts, read_attempts, write_attempts
 from sgp.evaluation.scores import Score, load_scores, read_scores, to_frame
 from sgp.planning.rollout import Outcome
+from sgp.reports.papers import beside_ours
 from sgp.reports.report import write_report
 from sgp.reports.table import Row, Table
 from sgp.reports.tables import failures_table
@@ -118,7 +118,7 @@ def test_nothing_to_report_is_told(tmp_path):
 def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
     ours, attempts = load_scores(), load_attempts()
     ours, attempts = (frame[frame.suite == "state-centric"] for frame in (ours, attempts))
-    page = write_report(tmp_path, ours, attempts, sgp.beside_ours())
+    page = write_report(tmp_path, ours, attempts, beside_ours())
     assert page.stat().st_size <= LARGEST
     text = page.read_text()
     for title in ("Unsolved", "Coverage", "Size", "Plan length", "Time", "Diagnostics", "Details", "Measured"):

@@ -219,6 +219,7 @@ def test_a_job_over_its_seconds_is_ended(worker):
 WAITING = """
 import time
 from sgp.service import jobs, worker
+from sgp.service.worker import Worker
 
 def wait(report):
     time.sleep(1.5)
@@ -336,9 +337,7 @@ def test_workers_are_few(monkeypatch, problem):
 
 
 def test_it_is_light_to_import():
-    code = (
-        "import sgp, sys; sgp.Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
-    )
+    code = "import sgp, sys; Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-import sgp
 from sgp.errors import InputError
 from sgp.viewer.branches import Branch, Override, branch_rows, override_words
+from sgp.viewer.playback import playback
 from tests.viewer.conftest import as_recorded
 
 
@@ -30,7 +30,7 @@ def test_branching_again_drops_the_overrides_from_there_on():
 
 
 def test_the_tree_has_a_row_for_every_branch_below_its_parent(solved, unsolved):
-    base, other = sgp.playback(as_recorded(solved)), sgp.playback(as_recorded(unsolved))
+    base, other = playback(as_recorded(solved)), playback(as_recorded(unsolved))
     rows = branch_rows({Branch.parse(text): base if text else other for text in ("5-2", "", "2-3", "2-3_4-1")})
     assert [row["branch"] for row in rows] == ["", "2-3", "2-3_4-1", "5-2"]
     assert [row["parent"] for row in rows] == [None, "", "2-3", ""]

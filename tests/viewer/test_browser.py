@@ -14,6 +14,7 @@ from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, parse_plan
 from sgp.planning.recorded import atom_of, map_file, read_recorded
 from sgp.planning.recording import write_rollouts
+from sgp.viewer.playback import playback
 from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -117,7 +118,7 @@ def test_scrub_plan_rows_and_curves(open_page, blocks):
 
 def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
     page = open_page(blocks)
-    shown = sgp.playback(blocks)
+    shown = playback(blocks)
     step = shown["steps"][0]
     other = 1 if step["chosen"] == 0 else 0
     press(page, str(other + 1))
@@ -138,7 +139,7 @@ def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
 
 
 def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
-    page, shown = open_page(blocks), sgp.playback(blocks)
+    page, shown = open_page(blocks), playback(blocks)
     step = shown["steps"][0]
     words = sgp.get_domain("blocksworld").words
 
@@ -162,7 +163,7 @@ def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
 
 def test_ties_plateau_and_help(open_page, solved):
     page = open_page(solved)
-    data = sgp.playback(read_recorded(_written(solved, page))[0])
+    data = playback(read_recorded(_written(solved, page))[0])
     ties = [place for place, step in enumerate(data["steps"]) if step["tie"]]
     press(page, "End", "t")
     expect_step(page, ties[0])
@@ -180,7 +181,7 @@ def test_ties_plateau_and_help(open_page, solved):
 
 def test_divergences_from_the_expert_are_walked(open_page, blocks):
     page = open_page(blocks)
-    found = sgp.playback(blocks)["expert"]["divergences"]
+    found = playback(blocks)["expert"]["divergences"]
     assert found
     for place in (*found, found[0]):
         press(page, "d")
@@ -195,7 +196,7 @@ def test_a_rollout_without_an_expert_says_so(open_page, solved):
 
 
 def test_goals_are_marked_where_they_hold(open_page, blocks):
-    page, shown = open_page(blocks), sgp.playback(blocks)
+    page, shown = open_page(blocks), playback(blocks)
     assert {"b5 is on b6"} < {goal for goal, _ in shown["wanted"]}
     for place in (0, 11, len(blocks.steps)):
         page.locator("input[type=range]").fill(str(place))
@@ -208,7 +209,7 @@ def test_goals_are_marked_where_they_hold(open_page, blocks):
 
 def test_the_features_behind_a_choice_are_listed(open_page, blocks):
     """First a sentence, then bars to opposite sides for and against the chosen candidate; raw features on request."""
-    page, shown = open_page(blocks), sgp.playback(blocks)
+    page, shown = open_page(blocks), playback(blocks)
     why, *_ = shown["steps"][0]["why"]
     said = page.locator(".because").inner_text()
     assert f"(rank {why['against'] + 1})" in said
@@ -248,7 +249,7 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
     }"""
     named = compared = 0
     for recorded in sgp.recorded_rollouts().rollouts:
-        steps = sgp.playback(recorded)["steps"]
+        steps = playback(recorded)["steps"]
         given = {"source": sgp.viewer.script("player"), "steps": json.dumps(steps)}  # a text is passed much faster
         for step, found in zip(steps, page.evaluate(script, given), strict=True):
             costs = {rank: each["cost"] for rank, each in enumerate(step["candidates"]) if rank not in step["shut"]}
@@ -274,13 +275,13 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
     """In a failure in Logistics several tied candidates were visited; balls in one room are equivalent."""
     logistics = recorded("logistics", "state-centric", solved=False)
-    shown = sgp.playback(logistics)
+    shown = playback(logistics)
     steps = [(place, step, _visited_ties(step)) for place, step in enumerate(shown["steps"], start=1)]
     place, _, ties = next(each for each in steps if each[2] > 1)
     page = open_page(logistics, f"#step={place}")
     assert f"{ties} equally cheap candidates already visited" in page.locator(".why").inner_text()
     jumps = recorded("gripper", "contrastive-jumps")
-    page, shown = open_page(jumps), sgp.playback(jumps)
+    page, shown = open_page(jumps), playback(jumps)
     place, alike = next(
         (place, each)
         for place, step in enumerate(shown["steps"])
@@ -296,7 +297,7 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
 
 
 def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page, ranked):
-    page, shown = open_page(ranked), sgp.playback(ranked)
+    page, shown = open_page(ranked), playback(ranked)
     place, step = next(
         (place, step)
         for place, step in enumerate(shown["steps"])
@@ -340,7 +341,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
 
 def test_a_ghost_is_the_state_that_the_candidate_leads_to(ranked):
     """The recorded differences, applied to the frame, give the drawing of that state."""
-    data, states = sgp.playback(ranked), list(ranked.states())
+    data, states = playback(ranked), list(ranked.states())
     objects, problem = (*ranked.domain.constants, *ranked.problem.objects), ranked.problem
     shown, ends, before = list[str](), list[Scene](), list[int]()
     for number, (step, frame, state) in enumerate(zip(data["steps"], data["frames"], states, strict=False)):

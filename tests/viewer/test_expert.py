@@ -65,7 +65,7 @@ def test_the_recorded_rollouts_have_experts_explanations_and_maps():
     assert len({each.about.model for each in found}) >= 3
     assert any(each.about.domain == "logistics" and each.head["outcome"] != "solved" for each in found)
     for recorded in found:
-        data = sgp.playback(recorded)
+        data = playback(recorded)
         assert data["expert"]["length"] > 0, recorded.source
         if "missing" in data["map"]:  # a planner without embedding has no explanations
             assert not any(step["why"] for step in data["steps"]), recorded.source

@@ -12,6 +12,8 @@ import sgp
 from sgp.errors import InputError
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import write_rollouts
+from sgp.viewer.comparison import comparison
+from sgp.viewer.playback import playback
 from tests.browsing import expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -72,7 +74,7 @@ def open_cell(browser, tmp_path):
 
 def test_the_widget_has_the_players_data_and_script(recorded):
     widget = sgp.show(recorded)
-    assert widget.data == sgp.playback(recorded)
+    assert widget.data == playback(recorded)
     assert widget._esm == sgp.viewer.script("player")
     assert widget.step == 1
     assert {"_esm", "data", "step", "link"} <= set(widget.get_state())
@@ -92,7 +94,7 @@ def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path)
     about = {"method": "m", "variant": "v"}
     write_rollouts(tmp_path / "r.jsonl", [solved], about)
     living = sgp.show(solved, about=about)
-    assert living.data == sgp.show(tmp_path / "r.jsonl").data == sgp.playback(read_recorded(tmp_path / "r.jsonl")[0])
+    assert living.data == sgp.show(tmp_path / "r.jsonl").data == playback(read_recorded(tmp_path / "r.jsonl")[0])
     assert living.data["model"] == "m v"
     assert living.link == ""  # not recorded in the dashboard
     assert len(repr(living)) < 100
@@ -101,7 +103,7 @@ def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path)
 def test_two_rollouts_are_compared_by_actions(recorded, solved):
     expert = sgp.viewer.expert_rollout(recorded)
     widget = sgp.show(recorded, expert, step=3)
-    assert widget.data == sgp.comparison(recorded, expert)
+    assert widget.data == comparison(recorded, expert)
     assert widget._esm == sgp.viewer.script("compare")
     assert (widget.step, widget.last) == (3, widget.data["length"])
     assert sgp.show(recorded, expert).step == 0

@@ -12,7 +12,9 @@ import sgp
 from sgp.errors import InputError, StoreError
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts, write_rollouts
+from sgp.viewer.comparison import comparison
 from sgp.viewer.dashboard import command
+from sgp.viewer.playback import playback
 from tests.recorded import recorded_lines
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -34,13 +36,13 @@ def test_the_page_holds_hostile_names_as_data_alone(hostile, tmp_path):
     assert "img" not in Tags(page).found
     embedded = re.search(r'<script type="application/json" id="rollout">(.*?)</script>', page, re.DOTALL).group(1)
     assert "<" not in embedded
-    assert json.loads(embedded) == sgp.playback(hostile)
+    assert json.loads(embedded) == playback(hostile)
     assert json.loads(embedded)["reason"] == IMAGE
     assert SCRIPT not in page
 
 
 def test_the_page_asks_for_nothing_from_outside(hostile):
-    page = sgp.viewer.html_page(sgp.playback(hostile))
+    page = sgp.viewer.html_page(playback(hostile))
     assert "default-src 'none'" in page
     assert not re.findall(r"(?:src|href)=[\"']?https?:", page)
     assert set(re.findall(r"https?://[^\"'\\ ]+", page)) == {"http://www.w3.org/2000/svg"}
@@ -79,9 +81,11 @@ def test_what_holds_no_rollout_is_named(tmp_path):
 def test_recorded_rollouts_show_without_a_planning_or_learning_library(tmp_path):
     code = f"""
 import sys, sgp
+from sgp.viewer.comparison import comparison
+from sgp.viewer.playback import playback
 found = sgp.recorded_rollouts()
 for recorded in found.rollouts:
-    sgp.playback(recorded)
+    playback(recorded)
 sgp.export_html(found.rollouts[0], {str(tmp_path / "page.html")!r})
 print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba", "pandas") if name in sys.modules])
 """
@@ -135,7 +139,7 @@ def test_steps_are_read_when_they_are_looked_at(tmp_path):
     (listed,) = sgp.recorded_rollouts(tmp_path).rollouts
     (whole,) = read_recorded(tmp_path / "a.jsonl")
     assert len(listed.steps) == len(whole.steps)
-    assert sgp.playback(listed) == sgp.playback(whole)
+    assert playback(listed) == playback(whole)
     again = sgp.recorded_rollouts(tmp_path).rollouts[0]
     (tmp_path / "a.jsonl").unlink()
     assert list(again.steps) == list(whole.steps), "what was read is kept"
@@ -162,7 +166,7 @@ def test_the_dashboards_command():
 
 
 def test_a_comparison_has_a_page_of_its_own_without_markup_of_names(hostile):
-    data = sgp.comparison(hostile, sgp.viewer.expert_rollout(hostile))
+    data = comparison(hostile, sgp.viewer.expert_rollout(hostile))
     page = sgp.viewer.html_page(data)
     assert sgp.viewer.script("compare") in page
     assert Tags(page).found.count("script") == 2
