@@ -82,7 +82,7 @@ def test_lifted_displacements_follow_whole_plans_exactly(domain):
 def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_scores(caplog):
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["wl-displacements"])
-        assert retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), CONFIG, 150) == []
+        assert retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), CONFIG, 150).empty
     assert "wl-displacements schema has no scores in satellite: domain satellite was not learned from" in caplog.text
     scores = retrieve(
         "acpbench",
