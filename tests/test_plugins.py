@@ -121,9 +121,11 @@ def test_help_and_listings_import_nothing_of_a_plugin(tmp_path):
 TRAIN = ["train", "--suite", "state-centric", "--domain", "gripper", "--method"]
 SOLVED = """\
 import sgp
+from sgp.domains import all_domains
+from sgp.methods import all_methods
 run = sgp.train("zero-change", "gripper", "state-centric")
 problem = sgp.load_suite("state-centric").problems("gripper", "train")[0]
-print(sgp.solve(problem, run.folder).outcome, [each.key for each in all_methods()], len(all_domains()))
+print(sgp.solve(problem, run.folder).outcome.value, [each.key for each in all_methods()], len(all_domains()))
 """
 
 

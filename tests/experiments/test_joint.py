@@ -21,6 +21,7 @@ from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_t
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
+from sgp.planning.strategies import OtherPlanner
 from sgp.planning.task import Task
 from tests.analysis.walking import PDDL, corridor
 
@@ -69,7 +70,7 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
     assert run.record["facts"]["selection"]["second"].endswith("1e12")
     assert (run.training["loss"]["l2"], run.second.training["loss"]["l2"]) == (0.1, 1e12)
     portfolio = load_planner(run.folder, "portfolio")
-    (second,) = portfolio.others
+    second = next(each.planner for each in portfolio.fallbacks if isinstance(each, OtherPlanner))
     assert abs(second.policy.weights).max() < 1e-6 < abs(portfolio.policy.weights).max()
     assert "second" not in found.runs["loss"].record["facts"]
     run.file("second.delta.safetensors").write_bytes(b"cut")
