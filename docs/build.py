@@ -1,157 +1,193 @@
-"""Builds the site: the README, the pages of `docs/`, the executed notebooks and the reference; it needs no network.
+"""Build the documentation site: `python docs/build.py` writes `build/site/index.html`.
 
-`python docs/build.py` executes the notebooks that changed (fast path, runs in the store that `SGP_HOME` names) and
-writes `build/site/index.html` and what belongs to it. Interrupted, it goes on after the last notebook that ended.
+The site has the README, the pages of `docs/`, the executed notebooks, the API reference and the help of all commands,
+and can be read without a network. An executed notebook is kept until its text changes.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import inspect
+import os
 import shutil
 import sys
-import time
-from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from importlib import import_module
 from pathlib import Path
 
-from execution import CellFailed, execute, prepared
-from nbformat import NotebookNode, writes
-from pages import for_the_site
+import nbformat
+import plotly.io
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbformat import NotebookNode
 from plotly.offline import get_plotlyjs
-from reference import write_command_line, write_reference
-from sphinx.cmd.build import build_main
+from sphinx.application import Sphinx
+from typer._click import Context
+from typer.cli import get_docs_for_click
+from typer.main import get_command
 
-from sgp.errors import InputError
+import sgp
+from sgp.cli import app
 from sgp.files import write_text
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-PICTURE = ROOT / "data" / "measured" / "coverage.svg"
-PICTURES = HERE / "pictures"  # of the dashboard's pages
-# The repository's pages, and what they are called in the site; `docs/index.md` has their order.
-PAGES = {
-    ROOT / "README.md": "index.md",
-    ROOT / "CONTRIBUTING.md": "contributing.md",
-    **{page: page.name for page in HERE.glob("*.md") if page.name != "index.md"},
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = Path("data", "measured", "coverage.svg")
+SPHINX = {
+    "project": "sgp",
+    "extensions": ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"],
+    "root_doc": "README",
+    "default_role": "literal",  # `name` in docstrings
+    "html_theme": "theme",
+    "html_theme_path": [str(ROOT / "docs")],
+    "html_title": "sgp",
+    "html_copy_source": False,
+    "html_use_index": False,
+    "html_show_search_summary": False,  # a browser fetches no summary for pages in a folder
+    "nb_execution_mode": "off",
+    "nb_ipywidgets_js": {},
+    "nb_merge_streams": True,
+    "nb_render_markdown_format": "myst",
+    "myst_heading_anchors": 3,
+    "autodoc_member_order": "bysource",
+    "autodoc_preserve_defaults": True,
+    "python_use_unqualified_type_names": True,
+    "python_maximum_signature_line_length": 100,
 }
-LINK = re.compile(r"(?<=\]\()(?P<path>[^)#\s:]+)(?=[)#])")  # the path of [words](path) and [words](path#heading)
-
-
-def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command's arguments."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the site is written")
-    path = parser.add_mutually_exclusive_group()
-    path.add_argument("--fast", action="store_true", help="the notebooks' fast path (the default)")
-    path.add_argument("--full", action="store_true", help="the full one, FAST = False: hours")
-    parser.add_argument(
-        "--no-execute", action="store_true", help="show what was executed before, and else the code alone"
-    )
-    parser.add_argument("--again", action="store_true", help="execute what did not change, too: after a change of sgp")
-    parser.add_argument("--only", action="append", metavar="NN", help="only notebooks whose names begin so; repeatable")
-    parser.add_argument("--notebooks", type=Path, default=ROOT / "notebooks", help="the folder of the notebooks")
-    return parser.parse_args(words)
 
 
 def main() -> int:
-    """Executes, writes the pages' sources and builds; the exit code is 0 where all of it succeeded."""
-    chosen = arguments()
-    out: Path = chosen.out.resolve()
+    """Execute notebooks, write the sources and build the site; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site")
+    parser.add_argument("--no-execute", action="store_true", help="show new notebooks without outputs")
+    parser.add_argument("--only", default="", metavar="NN", help="only notebooks whose names begin with NN")
+    parser.add_argument("--notebooks", type=Path, default=ROOT / "notebooks", help="folder of the notebooks")
+    options = parser.parse_args()
+    out = options.out.resolve()
     work = out.with_name(f"{out.name}.work")
-    files = sorted(chosen.notebooks.glob("*.ipynb"))
-    if chosen.only:
-        files = [file for file in files if file.name.startswith(tuple(chosen.only))]
-    if not files:
-        return refused(f"no notebook to show in {chosen.notebooks}; see --only and --notebooks")
-    notebooks, failures = {}, []
-    for file in files:
-        try:
-            notebooks[file.stem] = with_outputs(file, work / "executed", chosen)
-        except CellFailed as failed:
-            failures.append(str(failed))
-            print(f"{file.stem}: failed", flush=True)
-    if failures:
-        return refused("\n".join(failures))
     source, extra = work / "source", work / "extra"
-    try:
-        write_sources(source, extra, notebooks)
-    except InputError as error:
-        return refused(str(error))
-    shutil.rmtree(out, ignore_errors=True)
-    places = ["-c", str(HERE), "-d", str(work / "doctrees"), "-D", f"html_extra_path={extra}", str(source), str(out)]
-    status = build_main(["-q", "-W", "--keep-going", "-E", *places])
-    if status:
-        return status
-    outside = asked_outside(out)
-    if outside:
-        return refused("\n".join(outside))
-    print(out / "index.html")
-    return 0
-
-
-def with_outputs(file: Path, kept: Path, chosen: argparse.Namespace) -> NotebookNode:
-    """A notebook with its outputs: those kept from before where its text is the same, else of an execution now."""
-    notebook = prepared(file, chosen.full)
-    if chosen.no_execute:
-        return notebook.kept(kept) or notebook.content
-    found = None if chosen.again else notebook.kept(kept)
-    if found is not None:
-        print(f"{file.stem}: unchanged", flush=True)
-        return found
-    started = time.monotonic()
-    print(f"{file.stem}: executing", flush=True)
-    executed = execute(notebook, kept)
-    print(f"{file.stem}: {time.monotonic() - started:.0f} s", flush=True)
-    return executed
-
-
-def write_sources(source: Path, extra: Path, notebooks: dict[str, NotebookNode]) -> None:
-    """Writes what Sphinx reads: our own pages, the notebooks, the reference; and what it copies as it is."""
     for folder in (source, extra):
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-    for page, name in PAGES.items():
-        text = with_links(page.read_text(encoding="utf-8"), page.parent)
-        if name == "index.md":
-            text += "\n" + (HERE / name).read_text(encoding="utf-8")
-        write_text(source / name, text)
-    shutil.copy(PICTURE, source)
-    shutil.copytree(PICTURES, source / PICTURES.name)
-    for name, notebook in notebooks.items():
-        text = writes(for_the_site(notebook, name, extra / "players"))
-        write_text(source / "notebooks" / f"{name}.ipynb", text)
+    extra.mkdir(parents=True)
+    try:
+        for file in sorted(options.notebooks.glob(f"{options.only}*.ipynb")):
+            notebook = executed(file, work / "executed", not options.no_execute)
+            text = nbformat.writes(static(notebook, file.stem, extra / "players"))
+            write_text(source / "notebooks" / file.name, text)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     write_text(extra / "plotly.js", get_plotlyjs())
-    write_reference(source / "reference")
-    write_command_line(source / "command_line.rst")
+    write_pages(source)
+    shutil.rmtree(out, ignore_errors=True)
+    overrides = {**SPHINX, "html_extra_path": [str(extra)]}
+    site = Sphinx(source, None, out, work / "doctrees", "html", overrides, None, warningiserror=True, freshenv=True)
+    site.build()
+    if site.statuscode == 0:
+        shutil.copy(out / "README.html", out / "index.html")
+        print(out / "index.html")
+    return site.statuscode
 
 
-def with_links(text: str, folder: Path) -> str:
-    """A page's Markdown with its links to other pages as the site has them, not as `folder` of the repository has."""
-
-    places = {**PAGES, PICTURE: PICTURE.name}
-
-    def moved(link: re.Match[str]) -> str:
-        return places.get((folder / link["path"]).resolve(), link["path"])
-
-    return LINK.sub(moved, text)
-
-
-def asked_outside(site: Path) -> list[str]:
-    """A sentence for each page with something that a browser would ask another machine for."""
-    asks = re.compile(
-        r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//[^\"' >]+|<link\b[^>]*//[^\"' >]+"
+def executed(file: Path, folder: Path, execute: bool) -> NotebookNode:
+    """A notebook with its outputs, from `folder` if its text is the same. Raises ValueError naming a failed cell."""
+    notebook = nbformat.read(file, as_version=4)
+    key = sha256("\0".join(f"{cell.cell_type}\0{cell.source}" for cell in notebook.cells).encode()).hexdigest()[:16]
+    saved = folder / f"{file.stem}-{key}.ipynb"
+    if saved.exists():
+        print(f"{file.stem}: unchanged", flush=True)
+        return nbformat.read(saved, as_version=4)
+    if not execute:
+        return notebook
+    print(f"{file.stem}: executing", flush=True)
+    started: list[int] = []
+    client = NotebookClient(
+        notebook,
+        timeout=None,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(file.parent)}},
+        on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
-    return [
-        f"{page.relative_to(site)} asks for something outside: {found.group()[:200]}"
-        for page in sorted(site.rglob("*.html"))
-        for found in asks.finditer(page.read_text(encoding="utf-8"))
-    ]
+    try:
+        client.execute(env={**os.environ, "PLOTLY_RENDERER": "plotly_mimetype", "SGP_PROGRESS": "0"})
+    except (CellExecutionError, DeadKernelError) as error:
+        cell = notebook.cells[started[-1]].source
+        raise ValueError(f"{file}, cell {started[-1] + 1} of {len(notebook.cells)}: {error}\n{cell}") from error
+    write_text(saved, nbformat.writes(notebook))
+    return notebook
 
 
-def refused(reason: str) -> int:
-    """Says why there is no site; the exit code."""
-    print(reason, file=sys.stderr)
-    return 1
+def static(notebook: NotebookNode, name: str, players: Path) -> NotebookNode:
+    """The notebook with plots, pictures and players as HTML that needs no kernel; `players` receives their pages.
+
+    Raises ValueError for another widget.
+    """
+    widgets = notebook.metadata.pop("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    outputs = [(place, output) for place, cell in enumerate(notebook.cells) for output in cell.get("outputs", [])]
+    plotly_js = '<script src="../plotly.js"></script>\n'  # once a page, before the first plot
+    for number, (place, output) in enumerate(outputs, start=1):
+        data = output.get("data", {})
+        if view := data.get("application/vnd.jupyter.widget-view+json"):
+            widget = widgets[view["model_id"]]["state"]
+            if "step" not in widget or "data" not in widget:
+                raise ValueError(f"{name}, cell {place + 1} shows a widget that is no player of 'sgp.show'")
+            write_text(players / f"{name}-{number}.html", sgp.viewer.html_page(widget["data"]))
+            address = f"../players/{name}-{number}.html#step={widget['step']}"
+            title = escape(f"Rollout of {widget['data']['problem']}")
+            html = f'<iframe class="player" title="{title}" src="{address}" loading="lazy"></iframe>'
+            html += f'<p class="alone"><a href="{address}">The player on a page of its own</a></p>'
+        elif figure := data.get("application/vnd.plotly.v1+json"):
+            title = escape(figure["layout"].get("title", {}).get("text", "plot"))
+            drawn = plotly.io.to_html(
+                {"data": figure["data"], "layout": figure["layout"]},
+                include_plotlyjs=False,
+                full_html=False,
+                validate=False,
+                default_height=450,
+                config={"responsive": True, "displaylogo": False},
+            )
+            html = f'{plotly_js}<div class="plot" role="figure" aria-label="{title}">{drawn}</div>'
+            plotly_js = ""
+        elif picture := data.get("image/svg+xml"):
+            html = f'<div class="picture">{picture}</div>'
+        else:
+            continue
+        output["data"] = nbformat.from_dict({"text/html": html})
+    return notebook
+
+
+def write_pages(source: Path) -> None:
+    """Write the pages into the source folder, each in its place in the repository: their links stay valid."""
+    shutil.copytree(ROOT / "docs", source / "docs", ignore=shutil.ignore_patterns("*.py", "theme", "index.md"))
+    write_text(source / PICTURE, (ROOT / PICTURE).read_text(encoding="utf-8"))
+    shutil.copy(ROOT / "CONTRIBUTING.md", source)
+    readme, contents = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md"))
+    write_text(source / "README.md", f"{readme}\n{contents}")
+    command = get_command(app)
+    help_text = get_docs_for_click(obj=command, ctx=Context(command, info_name="sgp"), name="sgp")
+    write_text(source / "docs" / "command_line.md", help_text.replace("# `sgp`", "# Command line", 1))
+    packages: dict[str, list[str]] = {}
+    for name in sgp.__all__:
+        packages.setdefault(".".join(getattr(sgp, name).__module__.split(".")[:2]), []).append(name)
+    index = "# Reference\n\nAll names that `import sgp` gives, by package.\n\n```{toctree}\n"
+    for package, names in sorted(packages.items()):
+        index += f"{package}\n"
+        summary = (import_module(package).__doc__ or "").partition("\n")[0]
+        entries = "".join(f"## {name}\n\n```{{eval-rst}}\n{directive(name)}\n```\n\n" for name in names)
+        write_text(source / "docs" / "reference" / f"{package}.md", f"# {package}\n\n{summary}\n\n{entries}")
+    write_text(source / "docs" / "reference" / "index.md", f"{index}```\n")
+
+
+def directive(name: str) -> str:
+    """The directive that has Sphinx read the docstring of a public name."""
+    entry = getattr(sgp, name)
+    if not inspect.isclass(entry):
+        return f".. autofunction:: sgp.{name}" if callable(entry) else f".. autodata:: sgp.{name}"
+    kind = "autoexception" if issubclass(entry, BaseException) else "autoclass"
+    fields = getattr(entry, "_fields", ()) if issubclass(entry, tuple) else ()
+    hidden = f"\n   :exclude-members: {', '.join(fields)}" if fields else ""
+    return f".. {kind}:: sgp.{name}\n   :members:{hidden}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Attempts: problems tried by a planner, judged by VAL, and their scores."""
+"""Attempts: problems tried by a planner, plans validated by VAL, and their scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -35,10 +35,10 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One problem tried once: how it ended, and the plan, which VAL accepted where the outcome is SOLVED.
+    """One problem tried once: the outcome, and the plan, which VAL accepted if the outcome is SOLVED.
 
-    `cost` is the plan's cost by the problem's metric, None without a metric or a plan. `memory` is the largest memory
-    of the process so far in bytes (earlier problems included), 0 where it was not measured.
+    `cost` is the plan's cost by the problem's metric, None without a metric or a plan. `memory` is the peak memory of
+    the process so far in bytes (earlier problems included), 0 if it was not measured.
     """
 
     problem: str
@@ -58,7 +58,7 @@ class Attempt:
         return self.outcome is Outcome.SOLVED
 
     def to_record(self) -> dict[str, Any]:
-        """The attempt as JSON holds it."""
+        """The attempt as a JSON object."""
         return {**self.__dict__, "outcome": self.outcome.value, "plan": list(self.plan)}
 
     @classmethod
@@ -72,28 +72,28 @@ class Attempt:
 
 @dataclass(frozen=True)
 class RolloutRecorder:
-    """Saves rollouts of a planner in a folder, a file each; `keep` is how much of each step is saved."""
+    """Saves each rollout of a planner in a file of a folder; `keep` says how much of each step."""
 
     folder: Path
     subject: Subject
     keep: Keep = "auto"
 
     def path(self, problem: str) -> Path:
-        """The file of a problem's rollout; every model, decoding, suite, split and problem has its own."""
+        """The file of a problem's rollout: one for each model, decoding, suite, split and problem."""
         subject = self.subject
         seed = "" if subject.seed is None else f"seed{subject.seed}"
         words = filter(None, (subject.domain, *subject.planner, seed, subject.suite, subject.split, problem))
         return self.folder / f"{_NOT_IN_FILE_NAMES.sub('_', '-'.join(words))}.jsonl"
 
     def save(self, rollout: Rollout) -> None:
-        """Writes a rollout in place of an older one, without the policies' notes: they are large and never shown."""
+        """Write a rollout in place of an older one, without the policies' notes, which are large and never shown."""
         from sgp.planning.recording import write_rollouts
 
         write_rollouts(self.path(rollout.task.name), [rollout.without_notes()], self.subject.record())
 
 
 def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "", decoding: str = "") -> Subject:
-    """A run tried on a split of a suite; suite and domain are by default those that it was trained on."""
+    """The subject of a run evaluated on a split; suite and domain are by default those of its training."""
     variant = str(replace(Variant.parse(run.key.variant), selected_by=""))
     return Subject(
         method=run.key.method,
@@ -108,7 +108,7 @@ def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "", dec
 
 
 def recording_command(row: Any) -> str:
-    """The commands that record a rollout of an attempt (a row of a table of attempts), trained on the same suite."""
+    """The commands that train a planner again and record its rollout of an attempt (a row of `attempts_frame`)."""
     variant = str(replace(Variant.parse(row.variant), selected_by=row.selected_by))
     run = home() / row.method / variant / row.suite / row.domain / f"seed{row.seed}"
     problems = data_folder() / "benchmarks" / row.suite / row.domain
@@ -124,10 +124,7 @@ def recording_command(row: Any) -> str:
 
 
 def saved_attempts(file: Path, only: Container[str] | None = None) -> list[Attempt]:
-    """The attempts in a file of the store, optionally only at problems of these SHA-256; none if it is missing.
-
-    Raises StoreError for a damaged file.
-    """
+    """The attempts in a file of the store, optionally only at problems of these SHA-256; none if it is missing."""
     if not file.is_file():
         return []
     try:
@@ -139,11 +136,10 @@ def saved_attempts(file: Path, only: Container[str] | None = None) -> list[Attem
 def attempt(
     planner: Planner, problems: Sequence[Problem], limit: Limit, recorder: RolloutRecorder | None = None
 ) -> list[Attempt]:
-    """Tries problems in lockstep and validates every plan with VAL.
+    """Try problems in lockstep and validate every plan with VAL.
 
-    A problem that cannot be read within the limit counts as not solved within it, with size 0. If VAL fails, the reason
-    of an attempt names the judge of its plan. Raises ValidationDisagreement where VAL rejects a plan that our simulator
-    accepts.
+    A problem that cannot be read within the limit has size 0. If VAL fails, the attempt's reason names the simulator
+    that validated the plan. Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
     """
     from sgp.memory import most_memory
     from sgp.planning.clock import LimitReached
@@ -198,9 +194,9 @@ def plan_and_expert(
     length: int | None, expert_length: int | None, cost: float | None, expert_cost: float | None
 ) -> tuple[float, float] | None:
     """A plan's value and the expert's: costs if the problem has a metric, else lengths; None if one is unknown."""
-    by_cost = cost is not None or expert_cost is not None
-    own, expert = (cost, expert_cost) if by_cost else (length, expert_length)
-    return None if own is None or expert is None else (own, expert)
+    if cost is not None or expert_cost is not None:
+        return None if cost is None or expert_cost is None else (cost, expert_cost)
+    return None if length is None or expert_length is None else (length, expert_length)
 
 
 def scores(
@@ -219,15 +215,14 @@ def scores(
     random sample, whose number of distinct problems is not counted.
     """
     ratios = {}
-    for each in attempts:
-        found = plan_and_expert(
-            len(each.plan), expert_lengths.get(each.sha256), each.cost, expert_costs.get(each.sha256)
-        )
-        if each.solved and found is not None and found[1]:
-            ratios[each.sha256] = found[0] / found[1]
+    for attempt in attempts:
+        expert = expert_lengths.get(attempt.sha256), expert_costs.get(attempt.sha256)
+        pair = plan_and_expert(len(attempt.plan), expert[0], attempt.cost, expert[1])
+        if attempt.solved and pair is not None and pair[1]:
+            ratios[attempt.sha256] = pair[0] / pair[1]
     result = list(_scores(subject, attempts, None, ratios, likes))
-    for size in sorted({each.size for each in attempts}):
-        result += _scores(subject, [each for each in attempts if each.size == size], size, ratios, likes)
+    for size in sorted({attempt.size for attempt in attempts}):
+        result += _scores(subject, [attempt for attempt in attempts if attempt.size == size], size, ratios, likes)
     return result
 
 
@@ -246,87 +241,71 @@ def _scores(
             yield score(metric, sum(values) / len(values), len(values))
 
     count = len(attempts)
-    distinct = None if likes is None else len({likes.get(each.sha256, each.problem) for each in attempts})
-    solved = [each for each in attempts if each.solved]
+    distinct = None if likes is None else len({likes.get(tried.sha256, tried.problem) for tried in attempts})
+    solved = [tried for tried in attempts if tried.solved]
     yield replace(score("coverage", len(solved) / count, count), distinct=distinct)
-    yield from mean_of("plan_length", [len(each.plan) for each in solved])
-    yield from mean_of("plan_cost", [each.cost for each in solved if each.cost is not None])
-    yield from mean_of("plan_length_ratio", [ratios[each.sha256] for each in solved if each.sha256 in ratios])
-    yield from mean_of("seconds", [each.seconds for each in attempts])
-    memory = max(each.memory for each in attempts)
+    yield from mean_of("plan_length", [len(tried.plan) for tried in solved])
+    yield from mean_of("plan_cost", [tried.cost for tried in solved if tried.cost is not None])
+    yield from mean_of("plan_length_ratio", [ratios[tried.sha256] for tried in solved if tried.sha256 in ratios])
+    yield from mean_of("seconds", [tried.seconds for tried in attempts])
+    memory = max(tried.memory for tried in attempts)
     if memory and size is None:
         yield score("memory", round(memory / MEGABYTE), count)
-    yield from mean_of("decisions", [each.decisions for each in attempts])
-    for outcome, times in sorted(Counter(each.outcome for each in attempts).items()):
+    yield from mean_of("decisions", [tried.decisions for tried in attempts])
+    for outcome, times in sorted(Counter(tried.outcome for tried in attempts).items()):
         yield score(f"outcome_{outcome.value}", times, count)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptRow(Subject):
-    """An attempt as a row of a table, beside the expert's plan: lengths in actions, costs by the problem's metric.
+_NUMBERS = {
+    **dict.fromkeys(("size", "length", "expert_length", "decisions"), int),
+    **dict.fromkeys(("cost", "expert_cost", "seconds"), float),
+}
+ATTEMPT_COLUMNS = (
+    *Subject().record(),
+    *("problem", "like", "size", "outcome", "length", "expert_length", "cost", "expert_cost", "decisions", "seconds"),
+)
 
-    `like` names the first problem of the split that this one equals up to renaming of objects, "" if there is none.
+
+def attempt_rows(
+    subject: Subject,
+    attempts: Iterable[Attempt],
+    expert_lengths: Mapping[str, int],
+    likes: Mapping[str, str],
+    expert_costs: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """The attempts of one evaluation as rows with the columns `ATTEMPT_COLUMNS`; mappings by SHA-256.
+
+    `like` is the first problem of the split that this one equals up to renaming (`Suite.likes`), "" if there is none.
+    Lengths are in actions, costs by the problem's metric.
     """
-
-    problem: str
-    like: str = ""
-    size: int
-    outcome: Outcome
-    length: int | None
-    expert_length: int | None
-    cost: float | None = None
-    expert_cost: float | None = None
-    decisions: int
-    seconds: float
-
-    @classmethod
-    def of(
-        cls,
-        subject: Subject,
-        attempts: Iterable[Attempt],
-        expert_lengths: Mapping[str, int],
-        likes: Mapping[str, str],
-        expert_costs: Mapping[str, float],
-    ) -> list[AttemptRow]:
-        """The rows of one evaluation; mappings by SHA-256 of the PDDL, `likes` as `Suite.likes`."""
-        return [
-            cls(
-                **subject.record(),
-                problem=each.problem,
-                like=likes.get(each.sha256, ""),
-                size=each.size,
-                outcome=each.outcome,
-                length=len(each.plan) if each.solved else None,
-                expert_length=expert_lengths.get(each.sha256),
-                cost=each.cost,
-                expert_cost=expert_costs.get(each.sha256),
-                decisions=each.decisions,
-                seconds=each.seconds,
-            )
-            for each in attempts
-        ]
-
-    @property
-    def solved(self) -> bool:
-        """Whether a valid plan was found."""
-        return self.outcome is Outcome.SOLVED
+    return [
+        {
+            **subject.record(),
+            "problem": attempt.problem,
+            "like": likes.get(attempt.sha256, ""),
+            "size": attempt.size,
+            "outcome": attempt.outcome.value,
+            "length": len(attempt.plan) if attempt.solved else None,
+            "expert_length": expert_lengths.get(attempt.sha256),
+            "cost": attempt.cost,
+            "expert_cost": expert_costs.get(attempt.sha256),
+            "decisions": attempt.decisions,
+            "seconds": attempt.seconds,
+        }
+        for attempt in attempts
+    ]
 
 
-ATTEMPT_COLUMNS = tuple(entry.name for entry in fields(AttemptRow))
+def attempts_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Attempts as a table: `ATTEMPT_COLUMNS`, `planner` (title), `solved` (bool) and `distinct_problem`.
 
-
-def attempts_frame(rows: Iterable[AttemptRow]) -> pd.DataFrame:
-    """Attempts as a table: the columns of `AttemptRow`, the outcome by name, `planner` (title), `solved` (bool), and
-    `distinct_problem`, the first problem of the split that this one equals up to renaming.
+    `distinct_problem` is the first problem of the split that this one equals up to renaming.
     """
     import pandas as pd
 
-    records = [asdict(row) | {"outcome": row.outcome.value} for row in rows]
-    frame = pd.DataFrame(records, columns=list(ATTEMPT_COLUMNS))
-    for name in ("seed", "size", "length", "expert_length", "decisions"):
-        frame[name] = frame[name].astype("Int64")
-    for name in ("cost", "expert_cost", "seconds"):
-        frame[name] = frame[name].astype("float64")
+    frame = pd.DataFrame(list(rows), columns=list(ATTEMPT_COLUMNS))
+    kinds = {name: "Int64" if kind is int else "float64" for name, kind in _NUMBERS.items()}
+    frame = frame.astype({"seed": "Int64", **kinds})
     frame["solved"] = frame["outcome"] == Outcome.SOLVED.value
     frame["distinct_problem"] = frame["like"].where(frame["like"] != "", frame["problem"])
     return with_planners(frame)
@@ -362,22 +341,13 @@ def read_attempts(path: Path | str) -> pd.DataFrame:
     return attempts_frame(rows)
 
 
-def _row(row: Mapping[str, str]) -> AttemptRow:
-    def number(name: str, kind: type) -> Any:
-        return kind(row[name]) if row.get(name) else None
-
-    if missing := [name for name in ("method", "variant", "domain", "suite", "split", "seed") if name not in row]:
-        raise KeyError(missing[0])
-    return AttemptRow(
-        **read_subject(row).record(),
-        problem=row["problem"],
-        like=row.get("like") or "",
-        size=int(row["size"]),
-        outcome=Outcome(row["outcome"]),
-        length=number("length", int),
-        expert_length=number("expert_length", int),
-        cost=number("cost", float),
-        expert_cost=number("expert_cost", float),
-        decisions=int(row["decisions"]),
-        seconds=float(row["seconds"]),
-    )
+def _row(row: Mapping[str, str]) -> dict[str, Any]:
+    """The attempt in a line of a file; older files lack some columns."""
+    for name in ("method", "variant", "domain", "suite", "split", "seed"):
+        row[name]  # KeyError if it is missing
+    numbers = {name: kind(row[name]) if row.get(name) else None for name, kind in _NUMBERS.items()}
+    if missing := [name for name in ("size", "decisions", "seconds") if numbers[name] is None]:
+        raise ValueError(f"{missing[0]} is empty")
+    outcome = Outcome(row["outcome"]).value
+    subject = read_subject(row).record()
+    return {**subject, "problem": row["problem"], "like": row.get("like") or "", "outcome": outcome, **numbers}

@@ -24,10 +24,9 @@ OWN_METRICS = ("scale", "sumcov", *(each.metric for each in StopReason), "covera
 
 @dataclass(frozen=True)
 class Sample:
-    """One problem of a curve and its attempt, as a property sees it.
+    """One problem of a curve and its attempt, the argument of a property.
 
-    `bound` is the number of actions that a plan could have, `size` the number of objects. Problem and trajectory are
-    computed when used.
+    `bound` is the maximum number of actions, `size` the number of objects.
     """
 
     attempt: Attempt
@@ -42,36 +41,37 @@ class Sample:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem, generated again. Raises StoreError where the domain's generator makes another one today."""
+        """The problem, generated again."""
         return self.source.again(self.attempt)
 
     @cached_property
     def trajectory(self) -> Trajectory | None:
-        """The plan with the states along it; None where the problem was not solved."""
-        if not self.solved:
-            return None
-        return Trajectory.of(Task(self.problem), parse_plan("\n".join(self.attempt.plan)))
+        """The plan with its states; None if the problem was not solved."""
+        plan = parse_plan("\n".join(self.attempt.plan))
+        return Trajectory.of(Task(self.problem), plan) if self.solved else None
 
 
-Property = Callable[[Sample], float | None]  # None: the sample does not have it and is left out of the mean
+Property = Callable[[Sample], float | None]  # None: not defined for the sample, which is left out of the mean
 
 
 def plan_length(sample: Sample) -> float | None:
-    """Actions of the plan; of solved problems."""
+    """Actions of the plan of a solved problem."""
     return len(sample.attempt.plan) if sample.solved else None
 
 
 def plan_length_per_object(sample: Sample) -> float | None:
-    """Actions of the plan for each object; of solved problems."""
+    """Actions of the plan of a solved problem, divided by its objects."""
     return len(sample.attempt.plan) / sample.size if sample.solved else None
 
 
 def seconds(sample: Sample) -> float:
-    """Seconds of the attempt, failed ones too."""
+    """Seconds of the attempt, solved or not."""
     return sample.attempt.seconds
 
 
-PROPERTIES: Mapping[str, Property] = {each.__name__: each for each in (plan_length, plan_length_per_object, seconds)}
+PROPERTIES: Mapping[str, Property] = {
+    function.__name__: function for function in (plan_length, plan_length_per_object, seconds)
+}
 
 
 def samples(curve: Curve, point: CurvePoint) -> list[Sample]:
@@ -80,7 +80,7 @@ def samples(curve: Curve, point: CurvePoint) -> list[Sample]:
 
 
 def property_values(curve: Curve, point: CurvePoint, name: str, property_: Property) -> list[float]:
-    """A property of the samples of one size, of those that have it."""
+    """The values of a property over the samples of one size that have it."""
     values = []
     for sample in samples(curve, point):
         value = property_(sample)
@@ -100,9 +100,8 @@ def curve_scores(
 ) -> Iterator[Score]:
     """The scores of a curve: `scale`, `sumcov` and `ended_X` (the stop reason, also in the note), then those by size.
 
-    By size: `coverage`; `fits`, a lower bound of the share of problems with a plan within the bound; `with_plan`, the
-    share with any known plan; `unsolvable`, the number of problems left out because they have no plan; and the means of
-    properties over the attempts that have them: plan_length, plan_length_per_object, seconds and further ones by name.
+    By size: `coverage`; `fits` and `with_plan` (see `CurvePoint`); the number of `unsolvable` problems; and means of
+    properties over the samples that have them: plan_length, plan_length_per_object, seconds and `properties` by name.
     Raises ConfigurationError for a property that has the name of a metric or gives no number.
     """
     wanted = {**PROPERTIES, **(properties or {})}

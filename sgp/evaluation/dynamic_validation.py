@@ -1,15 +1,15 @@
-"""Dynamic coverage validation: coverage on generated problems of growing size, for as long as it tells something.
+"""Dynamic coverage validation: coverage on generated problems of growing size, until it falls to a threshold.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
 section 2, algorithm 2, which tries every size above training (`PAPER_CONFIG`). Ours, `LARGER_SIZES`, tries a few sizes
-up to several times the largest training problem, where planners that solve all problems of training's sizes differ.
+up to several times the largest training problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 from statistics import mean
 
 from sgp.errors import ConfigurationError
@@ -21,16 +21,15 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.workers import Jobs, executor
 
-VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
+VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 
 
 @dataclass(frozen=True)
 class DynamicConfig:
-    """How many problems a size has, and which coverage ends the validation (dynamic validation, appendix A).
+    """Number of problems of a size, and the coverage that ends the validation (dynamic validation, appendix A).
 
-    Sizes are all those above the largest training problem's, or the first ones from each of its `multiples` on.
-    `seconds` of the processor bound a problem instead of the number of actions. Raises ConfigurationError for values
-    that cannot be.
+    Sizes are all above the largest training problem's, or with `multiples` the first one from each multiple of it on.
+    `seconds` of CPU time limit a problem instead of the number of actions.
     """
 
     problems: int = 10  # m
@@ -49,17 +48,14 @@ class DynamicConfig:
             raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
 
     def sizes(self, there: Sizes, after: int) -> Iterator[int]:
-        """Those of the sizes to try where the largest training problem has `after` objects, the smallest first."""
+        """The sizes to try, ascending, if the largest training problem has `after` objects."""
         if not self.multiples:
             return there.above(after)
-        found = (next(there.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
-        return iter(dict.fromkeys(size for size in found if size is not None))
+        sizes = (next(there.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
+        return iter(dict.fromkeys(size for size in sizes if size is not None))
 
     def limit(self, bound: int) -> Limit:
-        """When a problem is given up whose plans may have so many actions.
-
-        Raises ConfigurationError for a number that is not positive.
-        """
+        """The limit of a problem whose plans may have `bound` actions."""
         return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds, processor=True)
 
 
@@ -69,7 +65,7 @@ LARGER_SIZES = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)
 
 @dataclass(frozen=True)
 class DynamicCoverage:
-    """Coverage by size, and the mean number of actions of the plans that were found (0 where none was)."""
+    """Coverage by size, and the mean number of actions of the plans found (0 if there is none)."""
 
     sizes: Mapping[int, float]
     actions: float = 0.0
@@ -85,46 +81,39 @@ def dynamic_coverage(
 ) -> DynamicCoverage:
     """Coverage from the first size above `after` to the first at which it is at most the threshold.
 
-    Their sum is the score of the planner. Each planner sees the same problems; a plan has at most `bound` actions.
-    Sizes without problems are skipped; where a domain has no larger ones, the validation ends. A size
-    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it.
+    The sum of coverages is the score of the planner. All planners try the same problems; a plan has at most `bound`
+    actions. The validation also ends after the largest size of the domain. Each worker tries one size at a time; the
+    result does not depend on their number.
     """
     coverage: dict[int, float] = {}
-    lengths: list[int] = []
+    tried: list[Attempt] = []
     sizes = config.sizes(source.sizes, after)
     while batch := list(islice(sizes, executor(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
-            planner.work(tuple({each.sha256: each for each in found}.values()), config.limit(bound))
-            for found in problems
+            planner.work(tuple({each.sha256: each for each in drawn}.values()), config.limit(bound))
+            for drawn in problems
         ]
-        tried = run_all(works, planner.load, jobs, f"dynamic validation, {source.domain.name}, {batch[0]} objects")
-        for size, found, attempts in zip(batch, problems, tried, strict=True):
-            solved = {each.sha256: each.solved for each in attempts}
-            coverage[size] = mean(solved[each.sha256] for each in found)
-            lengths += _lengths(attempts)
+        title = f"dynamic validation, {source.domain.name}, {batch[0]} objects"
+        for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
+            solved = {attempt.sha256: attempt.solved for attempt in attempts}
+            coverage[size] = mean(solved[problem.sha256] for problem in drawn)
+            tried += attempts
             if coverage[size] <= config.threshold:
-                return DynamicCoverage(coverage, _mean(lengths))
-    return DynamicCoverage(coverage, _mean(lengths))
+                return _result(coverage, tried)
+    return _result(coverage, tried)
 
 
 def coverage_of_given(
     planner: EvaluatedPlanner, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
 ) -> DynamicCoverage:
-    """Coverage by size on given problems, where none can be generated."""
-    (attempts,) = run_all(
-        [planner.work(tuple(problems), config.limit(bound))], planner.load, jobs, "validation on given problems"
-    )
-    by_size = sorted(attempts, key=lambda each: each.size)
-    coverage = {
-        size: mean(each.solved for each in found) for size, found in groupby(by_size, key=lambda each: each.size)
-    }
-    return DynamicCoverage(coverage, _mean(_lengths(attempts)))
+    """Coverage by size on given problems, if none can be generated."""
+    work = planner.work(tuple(problems), config.limit(bound))
+    (attempts,) = run_all([work], planner.load, jobs, "validation on given problems")
+    sizes = sorted({attempt.size for attempt in attempts})
+    return _result({size: mean(each.solved for each in attempts if each.size == size) for size in sizes}, attempts)
 
 
-def _lengths(attempts: Sequence[Attempt]) -> list[int]:
-    return [len(each.plan) for each in attempts if each.solved]
-
-
-def _mean(lengths: Sequence[int]) -> float:
-    return mean(lengths) if lengths else 0.0
+def _result(coverage: Mapping[int, float], attempts: Sequence[Attempt]) -> DynamicCoverage:
+    lengths = [len(attempt.plan) for attempt in attempts if attempt.solved]
+    return DynamicCoverage(coverage, mean(lengths) if lengths else 0.0)

@@ -1,8 +1,7 @@
-"""What is known of problems that a planner did not solve: the shortest plan of anyone, or a proof that there is none.
+"""Shortest known plans and proofs of unsolvability of problems that a planner did not solve; classical baselines.
 
-A bound on plan length bounds the coverage of every planner: no more can be solved than have a plan so short. What is
-known gives a lower end of that share: plans that the store keeps, of every planner and bound, and those that Fast
-Downward finds when it is asked.
+A bound on plan length limits the coverage of every planner to the share of problems with a plan so short. Known plans
+give a lower bound of that share: those in the store, of every planner and bound, and those that Fast Downward finds.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from sgp.planning.rollout import Outcome
 from sgp.planning.task import check
 from sgp.planning.validation import validate
 
-Again = Callable[[Attempt], Problem]  # generates the problem of an attempt anew
+Again = Callable[[Attempt], Problem]  # generates the problem of an attempt again
 
 
 @dataclass(frozen=True)
 class Reference:
-    """How Fast Downward is asked: about at most so many problems, for so many seconds a search, `jobs` at a time.
+    """Searches of Fast Downward: for at most `most` problems, `seconds` a search, `jobs` at a time.
 
-    Nothing that would take time is asked after `until`, by `time.monotonic`. `solvable` says that every problem is to
-    have a plan; `title` names the work in the progress bar.
+    No search starts after the time `until` (`time.monotonic`). `solvable`: every problem should have a plan. `title`
+    names the work in the progress bar.
     """
 
     most: int
@@ -41,11 +40,10 @@ class Reference:
     solvable: bool
     title: str
 
-    def ask(self, problems: Sequence[Problem], stage: Stage) -> tuple[dict[str, ExpertPlan], set[str]]:
-        """What a search found, by SHA-256, and the problems that it proved to be unsolvable.
+    def search(self, problems: Sequence[Problem], stage: Stage) -> tuple[dict[str, ExpertPlan], set[str]]:
+        """The plans found, by SHA-256, and the problems proven unsolvable.
 
-        Raises UnsolvableProblem where there is to be none, ToolError where Fast Downward fails, StoreError where the
-        cache is damaged.
+        Raises UnsolvableProblem if all problems should have a plan.
         """
         plans, errors = plans_of(problems, (stage,), self.jobs, f"{self.title}, {stage.name}")
         names = {problem.sha256: problem.name for problem in problems}
@@ -63,19 +61,17 @@ class Reference:
 def shortest_known(
     unsolved: Sequence[Attempt], again: Again, size: int, bound: int, reference: Reference
 ) -> dict[str, int] | None:
-    """Actions of the shortest known plan of problems that a planner did not solve, by SHA-256, of those with one.
+    """The length of the shortest known plan of each problem that a planner did not solve, by SHA-256.
 
-    The first of them, as many as the reference takes, are given to LAMA where no known plan is within `bound`: for its
-    first plan, then, where that is too long, for its best one, which the time limit decides: machines may differ, but
-    what was found is kept. None where asking would begin too late.
-    Raises ValidationDisagreement where VAL rejects a plan, StoreError where the store is damaged, and what
-    `Reference.ask` raises.
+    Problems without a known plan are absent. LAMA searches for plans of the first `reference.most` problems without a
+    known plan within `bound`: its first plan and, if that is too long, its best one within the time limit. Plans are
+    cached. None if a search would start too late.
     """
-    first = {each.sha256: each for each in unsolved}
+    first = {attempt.sha256: attempt for attempt in unsolved}
     known = _of_planners(first, size)
 
     def open_(attempts: Sequence[Attempt]) -> list[Attempt]:
-        return [each for each in attempts if known.get(each.sha256, math.inf) > bound]
+        return [attempt for attempt in attempts if known.get(attempt.sha256, math.inf) > bound]
 
     def learn(attempt: Attempt, plan: ExpertPlan) -> None:
         if plan.plan is not None and len(plan.plan) < known.get(attempt.sha256, math.inf):
@@ -87,17 +83,18 @@ def shortest_known(
         for plan in cached_plans(attempt.sha256):
             learn(attempt, plan)
     for stage in [Stage(alias, reference.seconds, alias=alias) for alias in ("lama-first", "lama")]:
-        asked = open_(list(first.values())[: reference.most])
-        if time.monotonic() >= reference.until and not all(is_cached(each.sha256, (stage,)) for each in asked):
+        without = open_(list(first.values())[: reference.most])
+        late = time.monotonic() >= reference.until
+        if late and not all(is_cached(attempt.sha256, (stage,)) for attempt in without):
             return None
-        plans, _ = reference.ask([again(each) for each in asked], stage)
+        plans, _ = reference.search([again(attempt) for attempt in without], stage)
         for sha256, plan in plans.items():
             learn(first[sha256], plan)
     return known
 
 
 def _of_planners(wanted: dict[str, Attempt], size: int) -> dict[str, int]:
-    """Actions of the shortest plans among all attempts of a size in the store, by SHA-256; VAL accepted them."""
+    """The lengths of the shortest plans among all attempts of a size in the store, by SHA-256."""
     known: dict[str, int] = {}
     for file in (home() / "scaling").glob(f"*/{size}.json") if wanted else ():
         for each in saved_attempts(file, wanted):
@@ -107,14 +104,11 @@ def _of_planners(wanted: dict[str, Attempt], size: int) -> dict[str, int]:
 
 
 def proven_unsolvable(unsolved: Sequence[Attempt], again: Again, reference: Reference) -> set[str]:
-    """The problems, by SHA-256, that A* proves to have no plan; none where all are to have one.
-
-    Raises ToolError where Fast Downward fails, StoreError where the cache is damaged.
-    """
+    """The problems, by SHA-256, that A* proves unsolvable; not searched if all should have a plan."""
     if reference.solvable:
         return set()
     problems = {each.sha256: again(each) for each in unsolved}
-    return reference.ask(list(problems.values()), replace(OPTIMAL, seconds=reference.seconds))[1]
+    return reference.search(list(problems.values()), replace(OPTIMAL, seconds=reference.seconds))[1]
 
 
 FAST_DOWNWARD = "fast-downward"
@@ -125,19 +119,19 @@ BASELINES: Mapping[str, Sequence[Stage]] = {
 
 
 def baseline_attempts(suite: Suite, domain: str, split: str, variant: str, jobs: int = 1) -> list[Attempt]:
-    """A classical planner's attempts at a split, made where they are not kept; VAL judges every plan.
+    """A classical planner's attempts at a split, from the cache if possible; VAL validates every plan.
 
-    Seconds are those of the whole planner, its translation included. Raises ConfigurationError for an unknown variant.
+    Seconds include translation. Raises ConfigurationError for an unknown variant.
     """
     if variant not in BASELINES:
         raise ConfigurationError(f"unknown baseline '{variant}'; {expected_one_of(BASELINES, variant)}")
     plans = expert_plans(suite, domain, split, BASELINES[variant], jobs, baseline=variant)
     attempts = []
     for problem in suite.problems(domain, split):
-        kept = plans[problem.sha256]
-        if kept.plan is not None and not validate(problem, kept.plan).valid:
+        expert = plans[problem.sha256]
+        if expert.plan is not None and not validate(problem, expert.plan).valid:
             raise ValidationDisagreement(f"VAL rejects the plan of Fast Downward ({variant}) for {problem.name}")
-        plan = tuple(map(str, kept.plan or ()))
-        outcome = Outcome.TIMEOUT if kept.plan is None else Outcome.SOLVED
-        attempts.append(Attempt(problem.name, problem.sha256, check(problem), outcome, plan, len(plan), kept.seconds))
+        plan = tuple(map(str, expert.plan or ()))
+        outcome = Outcome.TIMEOUT if expert.plan is None else Outcome.SOLVED
+        attempts.append(Attempt(problem.name, problem.sha256, check(problem), outcome, plan, len(plan), expert.seconds))
     return attempts

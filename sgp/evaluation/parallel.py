@@ -1,4 +1,4 @@
-"""Many attempts over several processes or machines; what is done is kept, so that an interrupted evaluation goes on."""
+"""Attempts over several processes or machines; finished chunks are saved, so that an interrupted evaluation resumes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from sgp.workers import Folder, Jobs, executor
 logger = logging.getLogger(__name__)
 
 Load = Callable[[str, str], Planner]
-Tried = tuple[list[Attempt], dict[Path, str]]  # attempts, and rollouts that are still to be written
+Result = tuple[list[Attempt], dict[Path, str]]  # attempts, and the texts of rollout files to write
 
 CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents or its
-    decoding do.
+    """Problems to be tried by one planner.
 
-    `recorder` keeps the rollouts; `decoding` says how the planner plans.
+    `planner` is its folder; `identity` changes with its contents and its decoding. `recorder` saves the rollouts.
     """
 
     planner: str
@@ -44,18 +43,18 @@ class Work:
     decoding: str = DEFAULT
 
     @property
-    def kept(self) -> Path:
-        """Where the attempts stand until the whole evaluation is done."""
+    def file(self) -> Path:
+        """The file of the attempts until the whole evaluation is finished."""
         recorder = self.recorder
-        kept = f"{recorder.folder} {recorder.keep}" if recorder else ""  # attempts without rollouts do not do
+        recording = f"{recorder.folder} {recorder.keep}" if recorder else ""
         hashes = [problem.sha256 for problem in self.problems]
-        limits = [asdict(self.limit), self.limit.horizon(0)]  # what a limit means without one on actions has changed
-        key = json.dumps([self.identity, limits, hashes, kept])
+        limits = [asdict(self.limit), self.limit.horizon(0)]  # the default horizon has changed over versions
+        key = json.dumps([self.identity, limits, hashes, recording])
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
 def split_work(work: Work) -> list[Work]:
-    """The work in chunks of like mixtures of sizes."""
+    """The work in chunks with similar mixtures of sizes."""
     count = -(-len(work.problems) // CHUNK)
     return [replace(work, problems=work.problems[start::count]) for start in range(count)]
 
@@ -63,54 +62,51 @@ def split_work(work: Work) -> list[Work]:
 def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[list[Attempt]]:
     """The attempts of each work, in the order of its problems.
 
-    `load` makes a planner from its folder and decoding and must be importable by other processes. Chunks of an
-    evaluation that was interrupted are not tried again; once all is done, the kept chunks are removed.
+    `load` makes a planner from its folder and decoding and must be importable by other processes. Chunks that an
+    interrupted evaluation finished are not tried again; their files are removed at the end.
     """
-    chunks = {chunk.kept: chunk for work in works for chunk in split_work(work)}
-    tried = {kept: found for kept, chunk in chunks.items() if (found := _read(chunk)) is not None}
-    open_chunks = [chunk for kept, chunk in chunks.items() if kept not in tried]
-    logger.info("%s: %d of %d parts stand since an interruption", title, len(tried), len(chunks))
+    chunks = {chunk.file: chunk for work in works for chunk in split_work(work)}
+    done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}
+    waiting = [chunk for file, chunk in chunks.items() if file not in done]
+    logger.info("%s: %d of %d chunks are finished", title, len(done), len(chunks))
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
-        bar.advance(sum(map(len, tried.values())))
+        bar.advance(sum(map(len, done.values())))
         runner = executor(jobs)
-        tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in open_chunks]
-        for place, (found, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
-            chunk = open_chunks[place]
+        tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in waiting]
+        for place, (attempts, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
             for file, text in rollouts.items():
                 write_text(file, text)
-            write_json(chunk.kept, [each.to_record() for each in found])
-            tried[chunk.kept] = found
-            bar.advance(len(found))
+            write_json(waiting[place].file, [attempt.to_record() for attempt in attempts])
+            done[waiting[place].file] = attempts
+            bar.advance(len(attempts))
     results = []
     for work in works:
-        by_hash = {each.sha256: each for chunk in split_work(work) for each in tried[chunk.kept]}
+        by_hash = {attempt.sha256: attempt for chunk in split_work(work) for attempt in done[chunk.file]}
         results.append([by_hash[problem.sha256] for problem in work.problems])
-    for kept in chunks:
-        kept.unlink(missing_ok=True)
+    for file in chunks:
+        file.unlink(missing_ok=True)
     return results
 
 
-def _try(folder: str, chunk: Work, load: Load) -> Tried:
-    """A chunk's attempts by the planner in a folder; rollouts that are kept are written to their place."""
+def _try(folder: str, chunk: Work, load: Load) -> Result:
+    """A chunk's attempts by the planner in a folder; rollouts are written directly."""
     return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.recorder), {}
 
 
-def _try_remotely(folder: str, chunk: Work, load: Load) -> Tried:
-    """The same on a machine from which the rollouts have to be sent."""
+def _try_remotely(folder: str, chunk: Work, load: Load) -> Result:
+    """The same on another machine, which returns the rollouts."""
     if chunk.recorder is None:
         return _try(folder, chunk, load)
-    with tempfile.TemporaryDirectory() as there:
-        recorder = replace(chunk.recorder, folder=Path(there))
+    with tempfile.TemporaryDirectory() as temporary:
+        recorder = replace(chunk.recorder, folder=Path(temporary))
         attempts, _ = _try(folder, replace(chunk, recorder=recorder), load)
-        written = {file.name: file.read_text(encoding="utf-8") for file in Path(there).iterdir()}
+        written = {file.name: file.read_text(encoding="utf-8") for file in Path(temporary).iterdir()}
     return attempts, {chunk.recorder.folder / name: text for name, text in written.items()}
 
 
-def _read(chunk: Work) -> list[Attempt] | None:
-    """The kept attempts of a chunk, or None where it is still to be tried."""
-    if not chunk.kept.is_file():
-        return None
+def _read(file: Path) -> list[Attempt] | None:
+    """The attempts of a finished chunk; None if it is missing or written by an older version."""
     try:
-        return [Attempt.from_record(record) for record in read_json(chunk.kept)]
+        return [Attempt.from_record(record) for record in read_json(file)] if file.is_file() else None
     except (StoreError, KeyError, TypeError, ValueError):
-        return None  # cut while it was written by an older version: tried again, and written anew
+        return None

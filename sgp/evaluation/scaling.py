@@ -1,6 +1,6 @@
 """Scaling evaluation: coverage at every size, on as many generated problems as its interval needs.
 
-ProblemSource: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
+Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
 section 3, algorithm 3. A sample is large enough by the sequential interval of Chow and Robbins (1965) with Student's t.
 The loop condition is printed the wrong way round there: problems are drawn while the interval is wider than epsilon.
 """
@@ -35,23 +35,23 @@ from sgp.planning.planner import Limit
 from sgp.policies.decoding import DEFAULT
 from sgp.workers import Jobs, processes
 
-MOST_AT_ONCE = 128  # problems between two looks at the interval
-MOST_UNSOLVABLE = 200  # problems of a size, all proven unsolvable, after which the generator is at fault
-MIN_BATCH = 8  # results asked for at a time, where the interval may need one more: processes work on several
+MOST_AT_ONCE = 128  # problems tried between two tests of the interval
+MOST_UNSOLVABLE = 200  # problems of a size; if all are proven unsolvable, the generator is wrong
+MIN_BATCH = 8  # problems tried at a time, even if the interval may need only one more
 BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the teacher's plans for the largest training problems (section 2)
 
 
 @dataclass(frozen=True)
 class ScalingConfig:
-    """How sure a coverage has to be, and when to stop (dynamic validation, appendix A).
+    """The confidence of a coverage, and when to stop (dynamic validation, appendix A).
 
     With confidence 1 - `kappa` a coverage is within `epsilon`. The evaluation ends after `fails` sizes in a row below
-    `threshold`, or after size `largest`. `seconds` bounds the time for one problem.
+    `threshold`, or after size `largest`. `seconds` limits the time of one problem.
 
-    Coverage cannot be more than the share of problems that have a plan within the bound. So of the problems of a size
-    that were not solved the first `references` are given to Fast Downward, for `reference_seconds` a search; as long
-    it may look for a proof that a problem is unsolvable, where the generator does not rule that out. From `largest` on
-    nothing is the paper's. Raises ConfigurationError for values that cannot be.
+    Coverage is at most the share of problems that have a plan within the bound. To estimate it, Fast Downward searches
+    for plans of the first `references` unsolved problems of a size, for `reference_seconds` each; it has the same time
+    to prove that a problem is unsolvable, if the generator may make such problems. The fields from `largest` on are not
+    in the paper.
     """
 
     epsilon: float = 0.05
@@ -84,10 +84,10 @@ DEFAULT_CONFIG = ScalingConfig()
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size: the bound on actions, and the attempts at its problems, as many as the interval needed.
+    """One size: the bound on actions, and the attempts at as many problems as the interval needed.
 
-    `known` has the actions of the shortest plan that others are known to have found for a problem that was not solved,
-    by SHA-256. `unsolvable` problems were drawn between the others, proven to have no plan and not counted.
+    `known` maps the SHA-256 of an unsolved problem to the length of the shortest plan that another planner found.
+    `unsolvable` is the number of problems that were proven to have no plan and are not counted.
     """
 
     size: int
@@ -98,26 +98,26 @@ class CurvePoint:
 
     @property
     def coverage(self) -> float:
-        """The share that was solved within the bound."""
-        return mean(each.solved for each in self.attempts)
+        """The share of problems solved within the bound."""
+        return mean(attempt.solved for attempt in self.attempts)
 
     @property
     def fits(self) -> float:
-        """The share with a known plan within the bound: no planner's coverage can be more than the true share.
+        """The share of problems with a known plan within the bound.
 
-        The true share is this or more, because plans can be unknown.
+        A lower bound of the share with any such plan, which bounds the coverage of every planner.
         """
-        return mean(each.solved or self.known.get(each.sha256, math.inf) <= self.bound for each in self.attempts)
+        return mean(tried.solved or self.known.get(tried.sha256, math.inf) <= self.bound for tried in self.attempts)
 
     @property
     def with_plan(self) -> float:
-        """The share with a known plan of whatever length."""
-        return mean(each.solved or each.sha256 in self.known for each in self.attempts)
+        """The share of problems with a known plan of any length."""
+        return mean(attempt.solved or attempt.sha256 in self.known for attempt in self.attempts)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Coverage over size, how the evaluation ended (with a `note` for people), and where its problems came from."""
+    """Coverage over size, why the evaluation stopped (`note`: in words), and the source of the problems."""
 
     sizes: tuple[CurvePoint, ...]
     threshold: float
@@ -128,21 +128,20 @@ class Curve:
     @property
     def scale(self) -> int:
         """The largest size at which coverage reached the threshold, 0 where none did."""
-        return max((each.size for each in self.sizes if each.coverage >= self.threshold), default=0)
+        return max((point.size for point in self.sizes if point.coverage >= self.threshold), default=0)
 
     @property
     def sumcov(self) -> float:
         """The sum of coverages up to `scale`."""
-        return sum(each.coverage for each in self.sizes if each.size <= self.scale)
+        return sum(point.coverage for point in self.sizes if point.size <= self.scale)
 
 
 @dataclass(frozen=True)
 class ProblemSource:
-    """Where problems of a size come from: a domain's generator, one random stream for each problem.
+    """Generates problems of a size by a domain's generator, with one random stream for each problem.
 
-    `model` is the one of the domain's models that the problems are for; `seed` chooses the streams. With `tracked` they
-    are like those of the IPC 2023 learning track, else as planners are measured over sizes on. Raises
-    ConfigurationError for a negative seed.
+    `model` names the domain model of the problems; `seed` chooses the streams. With `tracked` the problems are like
+    those of the IPC 2023 learning track, else like those of the scaling evaluation.
     """
 
     domain: Domain
@@ -165,10 +164,7 @@ class ProblemSource:
         return self.domain.tracked if self.tracked else self.domain.scaled
 
     def problem(self, size: int, number: int) -> Problem:
-        """Problem `number` (from 1) of one of the `sizes`.
-
-        Raises InputError where the generator fails, whatever it raises: it may be a user's.
-        """
+        """Problem `number` (from 1) of one of the `sizes`. Raises InputError if the generator raises any exception."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
         try:
             text = (self.domain.generate_tracked if self.tracked else self.domain.generate_scaled)(rng, size)
@@ -193,7 +189,7 @@ class ProblemSource:
 
 @dataclass(frozen=True)
 class EvaluatedPlanner:
-    """A planner, by its folder (`name`), what identifies it and its decoding, and how any process loads it."""
+    """A planner: its folder (`name`), the hash of its contents, its decoding, and the function that loads it."""
 
     name: str
     identity: str
@@ -201,7 +197,7 @@ class EvaluatedPlanner:
     decoding: str = DEFAULT
 
     def work(self, problems: tuple[Problem, ...], limit: Limit) -> Work:
-        """Problems for it to try."""
+        """Work that tries these problems."""
         return Work(self.name, self.identity, problems, limit, decoding=self.decoding)
 
 
@@ -216,34 +212,34 @@ def scaling(
 ) -> Curve:
     """The curve of a planner over the sizes of a domain, from size 1 on (algorithm 3).
 
-    A plan for a problem of n objects may have `bound` + n actions. What is done is kept in the store, so that an
-    evaluation that was interrupted goes on; results do not depend on `jobs`. `until` is when to begin no other batch,
-    by `time.monotonic`. `watch` sees every size as it is done. Raises ConfigurationError for a negative bound and where
-    there is no size up to the largest.
+    A plan for a problem of n objects may have `bound` + n actions. Attempts are saved in the store, so that an
+    interrupted evaluation resumes; results do not depend on `jobs`. No batch starts after the time `until`
+    (`time.monotonic`). `watch` receives every finished size. Raises ConfigurationError where no size is small enough.
     """
     if bound < 0:
         raise ConfigurationError(f"bound is {bound}; expected 0 or more actions, beside one for each object")
-    kept = home() / "scaling" / _key(planner, source, bound, config)
+    facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
+    folder = home() / "scaling" / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     sizes: list[CurvePoint] = []
     fails = 0
-    ended, note = StopReason.EXHAUSTED, f"{source.domain.name} has no larger problems"
+    reason, note = StopReason.EXHAUSTED, f"{source.domain.name} has no larger problems"
     for size in source.sizes.above(0):
         if config.largest is not None and size > config.largest:
             if not sizes:
-                source.domain.check_size(config.largest)  # says which sizes there are
-            ended, note = StopReason.LARGEST, f"stopped after size {config.largest}, the largest to try"
+                source.domain.check_size(config.largest)  # names the known sizes
+            reason, note = StopReason.LARGEST, f"stopped after size {config.largest}, the largest to try"
             break
-        found = _measure(planner, source, size, bound + size, config, jobs, until, kept / f"{size}.json")
-        if found is None:
-            ended, note = StopReason.TIME, f"out of time at size {size}, which is not counted"
+        point = _measure(planner, source, size, bound + size, config, jobs, until, folder / f"{size}.json")
+        if point is None:
+            reason, note = StopReason.TIME, f"out of time at size {size}, which is not counted"
             break
-        sizes.append(found)
-        watch(found)
-        fails = fails + 1 if found.coverage < config.threshold else 0
+        sizes.append(point)
+        watch(point)
+        fails = fails + 1 if point.coverage < config.threshold else 0
         if fails == config.fails:
-            ended, note = StopReason.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
+            reason, note = StopReason.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
             break
-    return Curve(tuple(sizes), config.threshold, ended, note, source)
+    return Curve(tuple(sizes), config.threshold, reason, note, source)
 
 
 def _measure(
@@ -256,15 +252,16 @@ def _measure(
     until: float,
     file: Path,
 ) -> CurvePoint | None:
-    """One size, or None where time ran out."""
+    """One size; None if time ran out."""
     title = f"{source.domain.name}, size {size}" + (f" of at most {config.largest}" if config.largest else "")
     seconds, solvable = config.reference_seconds, source.domain.solvable
     reference = Reference(config.references, seconds, processes(jobs), until, solvable, title)
     tried = saved_attempts(file)
-    known = {each.sha256: each for each in tried}
+    known = {attempt.sha256: attempt for attempt in tried}
     while True:
-        unsolvable = proven_unsolvable([each for each in tried if not each.solved], source.again, reference)
-        places = [place for place, each in enumerate(tried) if each.sha256 not in unsolvable]
+        unsolved = [attempt for attempt in tried if not attempt.solved]
+        unsolvable = proven_unsolvable(unsolved, source.again, reference)
+        places = [place for place, attempt in enumerate(tried) if attempt.sha256 not in unsolvable]
         solved = [tried[place].solved for place in places]
         count = sufficient_count(solved, config.epsilon, config.kappa)
         if count is not None:
@@ -277,30 +274,24 @@ def _measure(
         if time.monotonic() >= until:
             return None
         more = min(MOST_AT_ONCE, still_needed(solved, config.epsilon, config.kappa))
-        problems = [source.problem(size, len(tried) + place) for place in range(1, more + 1)]
-        new = {each.sha256: each for each in problems if each.sha256 not in known}  # small sizes have few problems
-        work = planner.work(tuple(new.values()), Limit(bound, config.seconds))
-        if new:
-            (found,) = run_all([work], planner.load, jobs, title)
-            known |= {each.sha256: each for each in found}
-        tried += [known[each.sha256] for each in problems]
-        write_json(file, [each.to_record() for each in tried])
+        problems = [source.problem(size, len(tried) + number) for number in range(1, more + 1)]
+        new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
+        if new:  # small sizes have few distinct problems
+            work = planner.work(tuple(new.values()), Limit(bound, config.seconds))
+            known |= {attempt.sha256: attempt for attempt in run_all([work], planner.load, jobs, title)[0]}
+        tried += [known[problem.sha256] for problem in problems]
+        write_json(file, [attempt.to_record() for attempt in tried])
     attempts = tuple(tried[place] for place in places[:count])
-    shortest = shortest_known([each for each in attempts if not each.solved], source.again, size, bound, reference)
+    unsolved = [attempt for attempt in attempts if not attempt.solved]
+    shortest = shortest_known(unsolved, source.again, size, bound, reference)
     return None if shortest is None else CurvePoint(size, bound, attempts, shortest, places[count - 1] + 1 - count)
 
 
-def _key(planner: EvaluatedPlanner, source: ProblemSource, bound: int, config: ScalingConfig) -> str:
-    """Names what is kept: everything that an attempt depends on, and not when to stop."""
-    facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-
-
 def sufficient_count(solved: Sequence[bool], epsilon: float, kappa: float) -> int | None:
-    """How many results suffice: the first n with t^2 (s^2 + 1/n) / n <= epsilon^2; None where more are needed.
+    """The number of results that suffice: the first n with t^2 (s^2 + 1/n) / n <= epsilon^2; None if more are needed.
 
     s^2 is the variance of the first n results, t the quantile of Student's distribution for n - 1 degrees of freedom
-    at 1 - kappa/2 (the term 1/n keeps two equal results from being sufficient_count).
+    at 1 - kappa/2. Without the term 1/n two equal results would suffice.
     """
     places = np.arange(1, len(solved) + 1)
     rate = np.cumsum(np.asarray(solved, dtype=np.float64)) / places
@@ -309,7 +300,7 @@ def sufficient_count(solved: Sequence[bool], epsilon: float, kappa: float) -> in
 
 
 def half_width(rate: NDArray[np.float64], count: NDArray[np.int64], kappa: float) -> NDArray[np.float64]:
-    """Half the width of the intervals [n] of rates [n] after `count` results each; infinite after one."""
+    """Half the widths [n] of the intervals of rates [n] after `count` [n] results each; infinite after one."""
     t = _quantiles(kappa, int(count.max(initial=0)))[count - 1]
     return np.asarray(t * np.sqrt((rate * (1 - rate) + 1 / count) / count))
 
@@ -323,15 +314,15 @@ def _quantiles(kappa: float, most: int) -> NDArray[np.float64]:
 
 @cache
 def least_count(epsilon: float, kappa: float) -> int:
-    """How many equal results are sufficient_count: no fewer ever are."""
+    """The number of equal results that suffice: fewer results never do."""
     count = 1
-    while (found := sufficient_count([True] * count, epsilon, kappa)) is None:
+    while (sufficient := sufficient_count([True] * count, epsilon, kappa)) is None:
         count *= 2
-    return found
+    return sufficient
 
 
 def still_needed(solved: Sequence[bool], epsilon: float, kappa: float) -> int:
-    """How many more results the interval is likely to need, as far as those known tell."""
+    """The estimated number of further results that the interval needs, given those known."""
     known = len(solved)
     if known < 2:
         return least_count(epsilon, kappa)

@@ -1,4 +1,4 @@
-"""Scores: measured and published numbers in one table, a row for each number."""
+"""Scores: measured and published numbers as a table with a row for each number."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +32,14 @@ _FLOATS = ("value", "spread")
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Subject):
-    """What all scores of one evaluation share: planner, problems, and a `note` of when and where it was measured."""
+    """The fields that all scores of one evaluation share; `note` has date and machine."""
 
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Measurement):
-    """One number, as measurements make it; `to_frame` makes a table of many.
+    """One number; `to_frame` makes a table of many.
 
     `paper` and `table` name the place of a published number. `size` is the number of objects, None for a whole split;
     `seed` is None for a published number and for a mean over seeds; `spread` is the standard deviation over seeds;
@@ -75,46 +75,27 @@ def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return _typed(pd.DataFrame([asdict(score) for score in scores], columns=list(COLUMNS)))
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns in order, with their types; raises KeyError for a missing one and ValueError for a wrong value."""
-    import pandas as pd
-
-    if missing := [name for name in _REQUIRED if name not in frame]:
-        raise KeyError(missing[0])
-    frame = frame.reindex(columns=list(COLUMNS))
-    for name in COLUMNS:
-        known = frame[name].notna() & (frame[name] != "")
-        values = [value if there else None for value, there in zip(frame[name], known, strict=True)]
-        if name in _INTEGERS:
-            frame[name] = pd.array([None if value is None else int(value) for value in values], dtype="Int64")
-        elif name in _FLOATS:
-            frame[name] = [math.nan if value is None else float(value) for value in values]
-        else:
-            frame[name] = ["" if value is None else str(value) for value in values]
-    frame["decoding"] = frame["decoding"].replace("default", "")
-    return with_planners(frame)
+    frame = pd.DataFrame([vars(score) for score in scores], columns=list(COLUMNS))
+    return with_planners(frame.astype(dict.fromkeys(_INTEGERS, "Int64") | dict.fromkeys(_FLOATS, "float64")))
 
 
 def with_planners(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with a column `planner`: the title of method, variant, decoding and selection."""
+    """The table with a column `planner`: the title made of method, variant, decoding and selection."""
     keys = list(frame[list(PLANNER)].itertuples(index=False, name=None))
     titles = {key: PlannerName(*key).title for key in set(keys)}
     return frame.assign(planner=[titles[key] for key in keys])
 
 
 def select(scores: pd.DataFrame, **fields: Any) -> pd.DataFrame:
-    """The rows whose columns have these values: one value, one of a list, or None for a missing value."""
-    for name, wanted in fields.items():
+    """The rows whose columns have these values: one value, one of a collection, or None for a missing value."""
+    for name, value in fields.items():
         column = scores[name]
-        if wanted is None:
+        if value is None:
             chosen = column.isna()
-        elif isinstance(wanted, Collection) and not isinstance(wanted, str):
-            chosen = column.isin(list(wanted))
+        elif isinstance(value, Collection) and not isinstance(value, str):
+            chosen = column.isin(list(value))
         else:
-            chosen = (column == wanted).fillna(False)
+            chosen = (column == value).fillna(False)
         scores = scores[chosen.astype(bool)]
     return scores
 
@@ -132,7 +113,7 @@ def load_scores(name: str = "measured/scores-*") -> pd.DataFrame:
 
 
 def read_scores(path: Path | str) -> pd.DataFrame:
-    """Scores of a CSV or JSON file. Raises StoreError naming the entry that is no score."""
+    """The scores of a CSV or JSON file. Raises StoreError naming the entry that is no score."""
     try:
         return parse_scores(Path(path).read_bytes(), str(path))
     except FileNotFoundError as error:
@@ -142,65 +123,44 @@ def read_scores(path: Path | str) -> pd.DataFrame:
 
 
 def parse_scores(content: bytes, name: str) -> pd.DataFrame:
-    """Scores of a file's content: CSV if the name ends in .csv, else JSON.
+    """The scores of a file's content: CSV if the name ends in .csv, else JSON.
 
     Raises StoreError naming the entry that is no score.
     """
-    import pandas as pd
-
-    records = _records(content, name)
-    if not records:
-        return to_frame([])
-    try:
-        frame = pd.DataFrame.from_records(records)
-    except (TypeError, AttributeError, ValueError) as error:
-        raise StoreError(f"{name} holds no list of scores ({error!r}); evaluate again") from error
-    try:
-        frame = _typed(frame)
-        _check(frame)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        entry, cause = _first_wrong(frame, error)
-        raise StoreError(f"{name}, entry {entry} is no score ({cause!r}); expected {', '.join(COLUMNS)}") from error
-    return frame
-
-
-def _check(frame: pd.DataFrame) -> None:
-    """Raises ValueError for values that no measurement has."""
-    shares = frame["metric"].eq("coverage")
-    wrong = frame[~frame["value"].map(math.isfinite) | (frame["count"] < 0) | (shares & ~frame["value"].between(0, 1))]
-    for row in wrong.itertuples():
-        raise ValueError(f"{row.metric} of {row.value} on {row.count} problems is no measurement")
-    known = frame[frame["distinct"].notna()]
-    for row in known[
-        (known["distinct"] > known["count"]) | (known["distinct"] < known["count"].clip(upper=1))
-    ].itertuples():
-        raise ValueError(f"{row.distinct} of {row.count} problems cannot be distinct")
-
-
-def _first_wrong(frame: pd.DataFrame, error: Exception) -> tuple[int, Exception]:
-    """The number of the first row that cannot be read alone, and why."""
-    for place in range(len(frame)):
-        try:
-            _check(_typed(frame.iloc[place : place + 1]))
-        except (KeyError, ValueError, TypeError, AttributeError) as cause:
-            return place + 1, cause
-    return 1, error
-
-
-def _records(content: bytes, name: str) -> list[Any]:
     try:
         text = content.decode("utf-8")
-        if name.endswith(".csv"):
-            return list(csv.DictReader(io.StringIO(text)))
+        records = list(csv.DictReader(io.StringIO(text))) if name.endswith(".csv") else json.loads(text)
     except (UnicodeDecodeError, csv.Error) as error:
         raise StoreError(_not_scores(name, error)) from error
-    try:
-        rows = json.loads(text)
     except ValueError as error:
         raise StoreError(f"{name} is no complete JSON ({error}); evaluate again") from error
-    if not isinstance(rows, list):
+    if not isinstance(records, list):
         raise StoreError(f"{name} holds no list of scores; evaluate again")
-    return rows
+    scores = []
+    for number, record in enumerate(records, start=1):
+        try:
+            scores.append(_score(record))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{name}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
+            ) from error
+    return to_frame(scores)
+
+
+def _score(record: Mapping[str, Any]) -> Score:
+    """The score in a record. Raises KeyError, ValueError or TypeError for anything else."""
+    values: dict[str, Any] = {}
+    for name in COLUMNS:
+        value = record[name] if name in _REQUIRED else record.get(name)
+        kind = int if name in _INTEGERS else float if name in _FLOATS else str
+        if value not in (None, "") or name in ("value", "count"):
+            values[name] = kind(value)
+    score = Score(**{"variant": "", "split": "", "metric": "", **values})
+    if not math.isfinite(score.value) or score.count < 0 or (score.metric == "coverage" and not 0 <= score.value <= 1):
+        raise ValueError(f"{score.metric} of {score.value} on {score.count} problems is no measurement")
+    if score.distinct is not None and not min(score.count, 1) <= score.distinct <= score.count:
+        raise ValueError(f"{score.distinct} of {score.count} problems cannot be distinct")
+    return score
 
 
 def _not_scores(name: Path | str, error: Exception) -> str:
@@ -220,5 +180,5 @@ def to_csv(scores: pd.DataFrame) -> str:
 
 
 def write_scores(path: Path | str, scores: pd.DataFrame) -> None:
-    """Writes scores as CSV if the name ends in .csv, else as JSON. Raises StoreError where it cannot be written."""
+    """Write scores as CSV if the name ends in .csv, else as JSON."""
     write_text(path, to_csv(scores) if str(path).endswith(".csv") else to_json(scores))

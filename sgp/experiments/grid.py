@@ -24,7 +24,7 @@ from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import Problems, learning_texts, training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
-from sgp.evaluation.attempts import Attempt, AttemptRow, attempts_frame, write_attempts
+from sgp.evaluation.attempts import Attempt, attempt_rows, attempts_frame, write_attempts
 from sgp.evaluation.known_plans import BASELINES, FAST_DOWNWARD, baseline_attempts
 from sgp.evaluation.scores import Measurement, Score, load_scores, select, to_frame, to_json, write_scores
 from sgp.files import read_json, write_json
@@ -104,7 +104,7 @@ class Results:
     attempts: pd.DataFrame  # see `load_attempts`
 
     @classmethod
-    def of(cls, scores: Iterable[Score], attempts: Iterable[AttemptRow]) -> Results:
+    def of(cls, scores: Iterable[Score], attempts: Iterable[dict[str, Any]]) -> Results:
         """The results of these scores and attempts."""
         return cls(to_frame(scores), attempts_frame(attempts))
 
@@ -263,7 +263,7 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
         for _ in executor(jobs).map_nested(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
             bar.advance()
     scores: list[Score] = []
-    attempts: list[AttemptRow] = []
+    attempts: list[dict[str, Any]] = []
     for cell in cells:
         record = _read(files[cell])
         if record is None:
@@ -284,7 +284,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
     """The classical planners on the same problems, from saved results; what is missing is measured."""
     source = load_suite(suite)
     scores: list[Score] = []
-    rows: list[AttemptRow] = []
+    rows: list[dict[str, Any]] = []
     for domain in [source.domain(name).name for name in domains or source.domains]:
         for variant in BASELINES:
             for split in source.chosen_splits(domain, splits):
@@ -392,8 +392,8 @@ def _subject(cell: Cell, record: Mapping[str, Any], split: str = "", decoding: s
     )
 
 
-def _rows(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[AttemptRow]:
+def _rows(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     place = subject.domain, subject.split
-    return AttemptRow.of(
+    return attempt_rows(
         subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place)
     )

@@ -1,10 +1,9 @@
-"""The model card of a run: what it was trained on, how large it is, how it scored, where it ends."""
+"""The model card of a run: training data, sizes, scores, limits and configuration."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgp.datasets.runs import CARD, Run, held_run
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 _PREDICTS = (
     "Predicts states in the domains that it was trained on, and does not plan.",
-    "What it is worth on other problems is only what was measured.",
+    "Its quality on other problems is known only as far as it was measured.",
 )
 _LIMITS = (
     "Plans in this domain alone: predicates and actions must be those it was trained on.",
@@ -40,14 +39,23 @@ def saved_scores(run: Run) -> pd.DataFrame:
 
 
 def save_scores(run: Run, scores: pd.DataFrame) -> None:
-    """Saves a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew.
+    """Save a run's scores beside it, in place of older ones of the same splits and decodings, and write its card.
 
-    Scores of a run that was replaced meanwhile are not saved beside the new one.
+    If the run was replaced meanwhile, this only warns.
     """
-    with held_run(run.folder) as found:
-        if found.sha256 == run.sha256:
+    import pandas as pd
+
+    with held_run(run.folder) as present:
+        if present.sha256 == run.sha256:
             for suite, part in scores.groupby("suite", sort=False):
-                _save(run.folder / f"scores-{suite}.csv", part)
+                path = run.folder / f"scores-{suite}.csv"
+                try:
+                    old = read_scores(path) if path.is_file() else to_frame([])
+                except StoreError:  # written by an older version: measured again when needed
+                    old = to_frame([])
+                new = pd.MultiIndex.from_frame(part[["split", "decoding"]])
+                old = old[~pd.MultiIndex.from_frame(old[["split", "decoding"]]).isin(new)]
+                write_scores(path, pd.concat([old, part]))
             write_card(run)
             return
     warnings.warn(
@@ -56,21 +64,8 @@ def save_scores(run: Run, scores: pd.DataFrame) -> None:
     )
 
 
-def _save(path: Path, scores: pd.DataFrame) -> None:
-    """Writes scores in place of those of the same splits and decodings in a file, which may not exist."""
-    import pandas as pd
-
-    new = set(zip(scores["split"], scores["decoding"], strict=True))
-    try:
-        old = read_scores(path) if path.is_file() else to_frame([])
-    except StoreError:  # of an older version: they are measured again when needed
-        old = to_frame([])
-    places = pd.Series(list(zip(old["split"], old["decoding"], strict=True)), dtype=object)
-    write_scores(path, pd.concat([old[~places.isin(new)], scores]))
-
-
 def write_card(run: Run) -> None:
-    """Writes `card.md` into the run's folder."""
+    """Write `card.md` into the run's folder."""
     write_text(run.folder / CARD, card(run))
 
 
@@ -87,20 +82,20 @@ def card(run: Run) -> str:
         f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
-    facts_of = {
-        name: value for name, value in record["facts"].items() if name != "second"
-    }  # its files are listed below
-    sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in facts_of.items()]
+    sizes = [
+        (name, f"{value:,}" if isinstance(value, int) else str(value))
+        for name, value in record["facts"].items()
+        if name != "second"  # its files are listed below
+    ]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
     covered = select(saved_scores(run), metric="coverage", size=None)
     plans = isinstance(get_method(key.method), PlanningMethod) and len(record["domains"]) == 1
-    limits = _LIMITS if plans else _PREDICTS
     parts = [
         f"# {key.method} {key.variant} for {key.domain}",
         "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),
         "## Sizes\n\n" + Table.of("", ("what", "value"), sizes).markdown().rstrip(),
         "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if len(covered) else "Not evaluated yet."),
-        "## Limits\n\n" + "\n".join(f"- {line}" for line in limits),
+        "## Limits\n\n" + "\n".join(f"- {line}" for line in (_LIMITS if plans else _PREDICTS)),
         "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"

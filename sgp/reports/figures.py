@@ -12,7 +12,7 @@ from sgp.reports.tables import CoverageCells, pool_seeds, splits_by_domain
 if TYPE_CHECKING:
     import pandas as pd
 
-# Ours and theirs differ by shape as well as by colour (Okabe and Ito's palette, safe for the colour-blind).
+# Measured and published numbers differ by shape and colour (Okabe and Ito's palette, safe for the colour-blind).
 _OURS, _THEIRS = "#0072b2", "#d55e00"
 _LEFT, _PANEL, _GAP, _RIGHT, _LINE, _TOP = 220, 170, 22, 20, 16, 30  # pixels
 
@@ -25,11 +25,7 @@ def coverage_figure(scores: pd.DataFrame, splits: Collection[str] = ()) -> str:
     whole = select(scores, metric="coverage", size=None)
     ours = whole[whole["paper"] == ""]
     places, cells = splits_by_domain(ours), CoverageCells(whole)
-    names = [
-        split
-        for split in dict.fromkeys(split for found in places.values() for split in found)
-        if not splits or split in splits
-    ]
+    names = dict.fromkeys(split for known in places.values() for split in known if not splits or split in splits)
     planners = list(dict.fromkeys([*cells.ours, *(planner for _, planner in cells.theirs)]))
     papers = list(dict.fromkeys(paper for paper, _ in cells.theirs))
     n_of = {(row.domain, row.split): row.n for row in pool_seeds(ours, ("domain", "split")).itertuples()}
@@ -44,29 +40,24 @@ def coverage_figure(scores: pd.DataFrame, splits: Collection[str] = ()) -> str:
     top = float(_TOP)
     for split in names:
         top += 30
+        lines = [top + 14 + _LINE * number for number in range(len(planners) + 1)]  # centres; then the end
         parts.append(drawing.text(split, 10, top, font_weight="bold"))
         for place, domain in enumerate(places):
             x = _LEFT + place * (_PANEL + _GAP)
-            parts += _panel(x, top, len(planners), f"{domain}, n = {n_of.get((domain, split), 0)}")
-            for number, planner in enumerate(planners):
+            parts += _panel(x, top, lines[-1] - _LINE / 2, f"{domain}, n = {n_of.get((domain, split), 0)}")
+            for planner, y in zip(planners, lines, strict=False):
                 for paper in ("", *papers):
                     (cell,) = cells.of(paper, planner, [(domain, split)])
                     if cell is not None:
-                        parts.append(_interval(cell, x, _centre(top, number) + (3 if paper else -3), bool(paper)))
-        for number, planner in enumerate(planners):
-            y = _centre(top, number) + 4
-            parts.append(drawing.text(planner, _LEFT - 10, y, text_anchor="end", font_size=11))
-        top = _centre(top, len(planners)) + 14
+                        parts.append(_interval(cell, x, y + (3 if paper else -3), bool(paper)))
+        for planner, y in zip(planners, lines, strict=False):
+            parts.append(drawing.text(planner, _LEFT - 10, y + 4, text_anchor="end", font_size=11))
+        top = lines[-1] + 14
     background = drawing.rect(0, 0, width, top + 10, fill="#ffffff")
     return drawing.picture(width, top + 10, [background, *parts], "Coverage by split, domain and planner")
 
 
-def _centre(top: float, number: int) -> float:
-    return top + 14 + _LINE * number
-
-
-def _panel(x: float, top: float, lines: int, title: str) -> list[str]:
-    bottom = _centre(top, lines) - _LINE / 2
+def _panel(x: float, top: float, bottom: float, title: str) -> list[str]:
     parts = [drawing.text(title, x + _PANEL / 2, top, text_anchor="middle")]
     for tick in (0.0, 0.5, 1.0):
         at = x + _PANEL * tick

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.datasets.store import data_folder
 from sgp.errors import InputError, expected_one_of
-from sgp.evaluation.scores import load_scores, select
+from sgp.evaluation.scores import load_scores, select, with_planners
 from sgp.reports.scaling_tables import scaling_table
 from sgp.reports.table import Table
 from sgp.reports.tables import coverage_table
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its key, which names its file of numbers, its title, and its tables by number as `papers.toml` has them.
+    """A paper: its key, which names its file of numbers, its title, and its tables by number as in `papers.toml`.
 
     `suite` has problems like its own; the tables `beside` are shown beside ours wherever scores are shown.
     """
@@ -36,7 +35,7 @@ class Paper:
     caption: str = ""
 
     def printed(self, number: str) -> pd.DataFrame:
-        """The numbers of one table, as printed. Raises StoreError naming an entry that is no score."""
+        """The numbers of one table, as printed."""
         return select(load_scores(f"published/{self.key}"), table=number)
 
     def table(self, number: str) -> Mapping[str, Any]:
@@ -49,16 +48,15 @@ class Paper:
     def notes(self) -> Table:
         """Where the paper, its own text and its published implementation disagree, and what is followed here."""
         text = (data_folder() / "published" / "notes.csv").read_text(encoding="utf-8")
-        rows = [row for row in csv.DictReader(io.StringIO(text)) if row["paper"] == self.key]
+        rows = [row for row in csv.DictReader(text.splitlines(keepends=True)) if row["paper"] == self.key]
         words = [[row[name] for name in ("subject", "first", "second", "followed")] for row in rows]
-        return Table.of(
-            f"Disagreements within {self.key}", ("subject", "one says", "the other", "followed here"), words
-        )
+        headings = ("subject", "one says", "the other", "followed here")
+        return Table.of(f"Disagreements within {self.key}", headings, words)
 
 
 @dataclass(frozen=True)
 class TableInputs:
-    """What a paper's table is made of: our scores, the printed ones, our suite's name, and splits (none: all)."""
+    """A paper's table: our scores, the printed ones, our suite's name, and the splits to show (none: all)."""
 
     paper: Paper
     number: str
@@ -79,7 +77,7 @@ class TableInputs:
 
     @property
     def caption(self) -> str:
-        """What to know when reading the table, beyond what all tables of its kind say."""
+        """Remarks on this table, beyond those on all tables of its kind."""
         return str(self.options.get("caption", self.paper.caption))
 
     @property
@@ -92,10 +90,15 @@ class TableInputs:
     def table(self) -> Table:
         """The table."""
         kind = self.options["kind"]
-        if kind == "coverage":
-            return _coverage(self)
         if kind == "scaling":
             return scaling_table(self.scores)
+        if kind == "coverage":
+            inputs, remarks = self, list[str]()
+            if methods := self.options.get("methods"):
+                ours, remarks = as_printed(select(self.ours, method=methods))
+                inputs = replace(self, ours=ours)
+            table = coverage_table(inputs.scores, self.title, self.splits, all_published=True)
+            return replace(table, caption=" ".join([table.caption, self.caption, *remarks]))
         from sgp.reports.paper_tables import KINDS
 
         return KINDS[kind](self)
@@ -105,24 +108,10 @@ class TableInputs:
         from sgp.reports.figures import coverage_figure
 
         if not self.options.get("drawn"):
-            drawn = [
-                f"{paper.key} {name}" for paper in all_papers() for name, of in paper.tables.items() if "drawn" in of
-            ]
-            raise InputError(
-                f"table {self.number} of {self.paper.key} has no drawing; expected --svg with {', '.join(drawn)}"
-            )
+            tables = [(paper.key, name) for paper in all_papers() for name, of in paper.tables.items() if "drawn" in of]
+            known = ", ".join(map(" ".join, tables))
+            raise InputError(f"table {self.number} of {self.paper.key} has no drawing; expected --svg with {known}")
         return coverage_figure(self.scores, self.splits)
-
-
-def _coverage(inputs: TableInputs) -> Table:
-    """A table of coverage, with the methods of the paper alone where it names them."""
-    import pandas as pd
-
-    ours, sentences = inputs.ours, list[str]()
-    if methods := inputs.options.get("methods"):
-        ours, sentences = as_printed(select(ours, method=methods))
-    table = coverage_table(pd.concat([ours, inputs.printed]), inputs.title, inputs.splits, all_published=True)
-    return replace(table, caption=" ".join([table.caption, inputs.caption, *sentences]))
 
 
 def as_printed(ours: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -131,21 +120,20 @@ def as_printed(ours: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     A run of fewer epochs replaces its variant in a domain where no full training was measured; runs with other settings
     are left out, since the paper's table does not have them.
     """
-    from sgp.evaluation.scores import with_planners
-
     whole = set(zip(ours["method"], ours["variant"], ours["domain"], strict=True))
     variants, shorter = list[str | None](), dict[tuple[str, str, str], dict[str, None]]()
     for row in ours.itertuples():
         variant, _, settings = row.variant.partition("+")
         name, _, epochs = settings.partition("training.epochs=")
-        if settings and (name or not epochs or "+" in settings):
+        if not settings:
+            variants.append(variant)
+        elif name or not epochs or "+" in settings:
             variants.append(None)
-        elif settings and (row.method, variant, row.domain) in whole:
+        elif (row.method, variant, row.domain) in whole:
             variants.append(row.variant)
         else:
             variants.append(variant)
-            if settings:
-                shorter.setdefault((row.method, variant, epochs), {})[row.domain] = None
+            shorter.setdefault((row.method, variant, epochs), {})[row.domain] = None
     ours = ours.assign(variant=variants)
     return with_planners(ours[ours["variant"].notna()]), [
         f"{method} {variant} was trained for {epochs} epochs in {' and '.join(domains)}."
@@ -162,10 +150,10 @@ def all_papers() -> tuple[Paper, ...]:
 
 def get_paper(key: str) -> Paper:
     """The paper with this key. Raises InputError with the known keys."""
-    for paper in all_papers():
-        if paper.key == key:
-            return paper
-    raise InputError(f"unknown paper '{key}'; {expected_one_of((paper.key for paper in all_papers()), key)}")
+    papers = {paper.key: paper for paper in all_papers()}
+    if key not in papers:
+        raise InputError(f"unknown paper '{key}'; {expected_one_of(papers, key)}")
+    return papers[key]
 
 
 def find_table(names: Sequence[str]) -> tuple[Paper, str]:
@@ -206,7 +194,7 @@ def table_inputs(
     chosen = suite or paper.suite
     if paper.table(number)["kind"] == "scaling":  # its problems are of no suite
         ours = load_scores("measured/scaling") if scores is None else scores
-    elif scores is None and not suite:  # what was not measured yet stays empty beside what was printed
+    elif scores is None and not suite:  # cells without measurements stay empty
         ours = select(load_scores(), suite=chosen)
     else:
         ours = of_suite(load_scores() if scores is None else scores, chosen)
@@ -215,11 +203,11 @@ def table_inputs(
 
 def of_suite(scores: pd.DataFrame, suite: str) -> pd.DataFrame:
     """The scores on one suite. Raises InputError with the suites of the scores where there are none."""
-    found = select(scores, suite=suite)
-    if len(scores) and found.empty:
+    chosen = select(scores, suite=suite)
+    if len(scores) and chosen.empty:
         others = ", ".join(sorted(set(scores["suite"])))
         raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
-    return found
+    return chosen
 
 
 def paper_table(
@@ -229,15 +217,13 @@ def paper_table(
 
     Raises InputError for an unknown paper or table, SuiteError for an unknown suite.
     """
-    found, name = get_paper(paper), str(number)
-    found.table(name)
-    own = ours[ours["paper"] == ""]
-    return TableInputs(found, name, own, found.printed(name), suite or found.suite, splits).table()
+    known, name = get_paper(paper), str(number)
+    known.table(name)
+    return TableInputs(known, name, select(ours, paper=""), known.printed(name), suite or known.suite, splits).table()
 
 
 def listed() -> Iterator[tuple[str, str, str, str]]:
-    """Each table: its paper, its number, what it shows, its short name."""
+    """Each table: its paper, its number, its title, its short name."""
     for paper in all_papers():
         for number, table in paper.tables.items():
-            short = next(filter(None, table.get("short", ())), "")
-            yield paper.key, number, str(table["title"]), short
+            yield paper.key, number, str(table["title"]), next(filter(None, table.get("short", ())), "")

@@ -1,4 +1,4 @@
-"""Interactive plots of scores and attempts. Names are escaped here, since plotly reads texts as HTML."""
+"""Interactive plots of scores and attempts. Names are escaped: plotly reads texts as HTML."""
 
 from __future__ import annotations
 
@@ -43,32 +43,35 @@ def _plot(
     x_title: str,
     y_title: str,
     height: int = 380,
-    **words: Any,
+    **options: Any,
 ) -> go.Figure:
-    """A plotly.express figure: a panel for each value of the column `panel`, two in a row, axes of its own each."""
+    """A plotly.express figure.
+
+    Each value of the column `panel` has a panel with its own axes, two in a row.
+    """
     frame = frame.assign(**{name: frame[name].map(escape) for name in ("panel", "planner") if name in frame})
     panels = list(dict.fromkeys(frame["panel"]))
-    words = {"color": "planner", "color_discrete_sequence": COLOURS, **words}
-    order = {"panel": panels, words["color"]: list(dict.fromkeys(frame[words["color"]]))}
+    options = {"color": "planner", "color_discrete_sequence": COLOURS, **options}
+    order = {"panel": panels, options["color"]: list(dict.fromkeys(frame[options["color"]]))}
+    rows = max(1, -(-len(panels) // 2))
     figure = draw(
-        frame,
-        facet_col="panel",
-        facet_col_wrap=2 if len(panels) > 1 else 1,
-        facet_row_spacing=0.3 / max(1, -(-len(panels) // 2)),
-        category_orders={**order, **words.pop("category_orders", {})},
-        template="plotly_white",
-        title=title,
-        height=height * max(1, -(-len(panels) // 2)),
-        **words,
-    )
-    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
+        frame, facet_col="panel", facet_col_wrap=2 if len(panels) > 1 else 1, facet_row_spacing=0.3 / rows,
+        category_orders={**order, **options.pop("category_orders", {})}, template="plotly_white", title=title,
+        height=height * rows, **options,
+    )  # fmt: skip
+    _name_panels(figure)
     figure.update_xaxes(matches=None, showticklabels=True, title_text=x_title)
     figure.update_yaxes(matches=None, showticklabels=True, title_text=y_title)
     figure.update_layout(margin={"l": 60, "r": 20, "t": 70, "b": 50}, hovermode="closest", legend_title_text="")
-    if words["color"] == "planner":
+    if options["color"] == "planner":
         shown = order["planner"][:_SHOWN]
         figure.for_each_trace(lambda trace: trace.update(visible=True if trace.name in shown else "legendonly"))
     return figure
+
+
+def _name_panels(figure: go.Figure) -> None:
+    """Remove the column's name from the panels' titles."""
+    figure.for_each_annotation(lambda note: note.update(text=note.text.partition("=")[2]))
 
 
 def _place(panels: Sequence[str], panel: str) -> dict[str, int]:
@@ -78,7 +81,7 @@ def _place(panels: Sequence[str], panel: str) -> dict[str, int]:
 
 
 def _lines(frame: pd.DataFrame, title: str, x: str, y: str, unit: str = "objects", height: int = 420) -> go.Figure:
-    """A line for each planner over the column `x`, with a band where the columns `low` and `high` are known."""
+    """A line for each planner over the column `x`, with a band between the columns `low` and `high` if there are."""
     if frame.empty:
         return go.Figure(layout={"title": title, "template": "plotly_white"})
     figure = _plot(
@@ -87,30 +90,17 @@ def _lines(frame: pd.DataFrame, title: str, x: str, y: str, unit: str = "objects
     )  # fmt: skip
     figure.update_traces(hovertemplate=f"%{{x}} {unit}: %{{y:.2f}}, n = %{{customdata[0]}}")
     figure.update_traces(marker_size=6 if frame["x"].nunique() <= 40 else 4)
-    bands = []
-    if "low" in frame:
-        keys = dict.fromkeys(zip(frame["planner"], frame["panel"], strict=True))
-        panels = list(dict.fromkeys(frame["panel"]))
-        traces = {trace.name: trace for trace in figure.data}
-        for planner, panel in keys:
-            line = frame[(frame["planner"] == planner) & (frame["panel"] == panel)]
-            trace = traces[escape(planner)]
-            red, green, blue = (int(trace.line.color[place : place + 2], 16) for place in (1, 3, 5))
-            band = go.Scatter(
-                x=[*line["x"], *line["x"][::-1]],
-                y=[*line["high"], *line["low"][::-1]],
-                mode="lines",  # with few points plotly would draw these too
-                fill="toself",
-                fillcolor=f"rgba({red},{green},{blue},0.15)",
-                line={"width": 0},
-                hoverinfo="skip",
-                legendgroup=trace.legendgroup,
-                showlegend=False,
-                visible=trace.visible,
-            )
-            bands.append((band, _place(panels, panel)))
-    for band, place in bands:
-        figure.add_trace(band, **place)
+    panels = list(dict.fromkeys(frame["panel"]))
+    traces = {trace.name: trace for trace in figure.data}
+    for (planner, panel), line in frame.groupby(["planner", "panel"], sort=False) if "low" in frame else ():
+        trace = traces[escape(planner)]
+        red, green, blue = (int(trace.line.color[place : place + 2], 16) for place in (1, 3, 5))
+        band = go.Scatter(
+            x=[*line["x"], *line["x"][::-1]], y=[*line["high"], *line["low"][::-1]], mode="lines", fill="toself",
+            fillcolor=f"rgba({red},{green},{blue},0.15)", line={"width": 0}, hoverinfo="skip", showlegend=False,
+            legendgroup=trace.legendgroup, visible=trace.visible,
+        )  # fmt: skip
+        figure.add_trace(band, **_place(panels, panel))
     return figure
 
 
@@ -125,9 +115,9 @@ def coverage_over_size(attempts: pd.DataFrame) -> go.Figure:
     keys = attempts["suite"] + "\0" + attempts["split"] + "\0" + attempts["distinct_problem"]
     groups = attempts.assign(key=keys).groupby(["planner", "domain", "size"])
     frame = groups.agg(value=("solved", "mean"), n=("key", "nunique")).reset_index()
-    frame = _in_order_of(attempts, frame.rename(columns={"domain": "panel", "size": "x"}))
+    frame = _with_intervals(_in_order_of(attempts, frame.rename(columns={"domain": "panel", "size": "x"})))
     title = "Coverage over size, with the band of 95 % Wilson intervals"
-    return _lines(_with_intervals(frame), title, "objects", "coverage", height=380).update_yaxes(range=[-0.03, 1.05])
+    return _lines(frame, title, "objects", "coverage", height=380).update_yaxes(range=[-0.03, 1.05])
 
 
 def _in_order_of(attempts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
@@ -141,7 +131,7 @@ def _in_order_of(attempts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
-    """Lengths of plans found over the expert's (costs where a metric counts them); below the line is better."""
+    """Plan lengths over the expert's, or costs if the problem has a metric; below the line is better."""
     rows = []
     for row in attempts.astype(object).where(attempts.notna(), None).itertuples():
         pair = plan_and_expert(row.length, row.expert_length, row.cost, row.expert_cost)
@@ -156,19 +146,19 @@ def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
         log_x=True, log_y=True,
     )  # fmt: skip
     figure.update_traces(hovertemplate="%{customdata[0]}: %{customdata[1]} %{y}, expert %{x}")
-    longest = max([1.0, *frame["expert"], *frame["found"]])
-    diagonal = {"mode": "lines", "line": {"color": "#aaaaaa", "dash": "dot"}, "showlegend": False, "hoverinfo": "skip"}
     if len(frame):
-        figure.add_trace(go.Scatter(x=[1, longest], y=[1, longest], **diagonal), row="all", col="all")
+        ends, line = [1, max([1.0, *frame["expert"], *frame["found"]])], {"color": "#aaaaaa", "dash": "dot"}
+        diagonal = go.Scatter(x=ends, y=ends, mode="lines", line=line, showlegend=False, hoverinfo="skip")
+        figure.add_trace(diagonal, row="all", col="all")
     return figure
 
 
 def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
-    """The share of problems that is solved within a number of seconds each."""
+    """The share of problems that are solved within a number of seconds each."""
     rows = []
     for (planner, domain), tried in attempts.groupby(["planner", "domain"], sort=False):
-        seconds = sorted(max(each, 1e-4) for each in tried["seconds"][tried["solved"]])
-        rows += [(planner, domain, each, (place + 1) / len(tried)) for place, each in enumerate(seconds)]
+        times = sorted(tried["seconds"][tried["solved"]].clip(lower=1e-4))
+        rows += [(planner, domain, seconds, place / len(tried)) for place, seconds in enumerate(times, start=1)]
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Solved over time (time of planning alone)"
     figure = _plot(px.line, frame, title, "seconds a problem", "share solved", x="seconds", y="share", log_x=True)
@@ -177,12 +167,10 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
 
 
 def outcomes(attempts: pd.DataFrame) -> go.Figure:
-    """How attempts ended: the share of each outcome."""
-    rows = []
-    for (domain, planner), tried in attempts.groupby(["domain", "planner"], sort=False):
-        counts = Counter(tried["outcome"])
-        rows += [(domain, planner, name, number / len(tried), number) for name, number in counts.items()]
-    frame = pd.DataFrame(rows, columns=["panel", "planner", "outcome", "share", "number"])
+    """The share of each outcome among the attempts."""
+    groups = attempts.rename(columns={"domain": "panel"}).groupby(["panel", "planner"], sort=False)["outcome"]
+    frame = groups.value_counts(sort=False).rename("number").reset_index()
+    frame["share"] = frame["number"] / frame.groupby(["panel", "planner"])["number"].transform("sum")
     kinds = sorted(set(frame["outcome"]), key=lambda name: (name != "solved", name))
     figure = _plot(
         px.bar, frame, "How attempts ended", "share of attempts", "", 460, x="share", y="planner", color="outcome",
@@ -236,14 +224,13 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     """
     theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
     sized, shown = ours[ours["size"].notna()], metric_of(metric)
-    found = sized[sized["metric"] == metric]
-    if len(sized) and found.empty:
+    chosen = sized[sized["metric"] == metric]
+    if len(sized) and chosen.empty:
         raise InputError(f"no size has a score '{metric}'; choose one of {', '.join(dict.fromkeys(sized['metric']))}")
-    frame = _means(found, "size").sort_values("x", kind="stable")
-    frame = _in_order_of(found, frame)
+    frame = _in_order_of(chosen, _means(chosen, "size").sort_values("x", kind="stable"))
+    frame = _with_intervals(frame) if shown.of_problems else frame
     panels = list(dict.fromkeys(frame["panel"]))
-    title = _scaling_title(shown, len(theirs) > 0)
-    figure = _lines(_with_intervals(frame) if shown.of_problems else frame, title, "objects", shown.title)
+    figure = _lines(frame, _scaling_title(shown, len(theirs) > 0), "objects", shown.title)
     for panel in panels:
         place, of_domain = _place(panels, panel), sized[sized["domain"] == panel]
         if metric == "coverage":
@@ -255,8 +242,8 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
         bound = scaling_sizes(panel).get("bound")
         if len(theirs) and metric == "plan_length" and bound is not None:
             ends = sorted(set(of_domain["size"]))[:: max(1, of_domain["size"].nunique() - 1)]
-            words = "%{x} objects: at most %{y} actions"
-            _add_dotted(figure, ends, [bound + size for size in ends], "most actions allowed", words, place)
+            hover, name = "%{x} objects: at most %{y} actions", "most actions allowed"
+            _add_dotted(figure, pd.Series([bound + size for size in ends], ends), name, hover, place)
     if shown.of_problems:  # above 1 is room for the marks' words
         top = 1.4 if len(theirs) and metric == "coverage" else 1.05
         figure.update_yaxes(range=[-0.03, top], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
@@ -278,17 +265,17 @@ def _add_ceiling(figure: go.Figure, sized: pd.DataFrame, place: dict[str, int]) 
     """The share of problems with a known plan within the bound: the maximum over planners, whose problems are equal."""
     fits, coverage = (sized[sized["metric"] == name].groupby("size")["value"].max() for name in ("fits", "coverage"))
     if any(share > coverage.get(size, 0) for size, share in fits.items()):
-        words = "%{x} objects: %{y:.2f}"
-        _add_dotted(figure, list(fits.index), list(fits), "a plan within the bound is known", words, place)
+        _add_dotted(figure, fits, "a plan within the bound is known", "%{x} objects: %{y:.2f}", place)
 
 
-def _add_dotted(
-    figure: go.Figure, x: Sequence[int], y: Sequence[float], name: str, words: str, place: dict[str, int]
-) -> None:
-    """A grey dotted line, in the legend once."""
-    line = {"mode": "lines", "line": {"color": _GREY, "dash": "dot"}, "name": name, "legendgroup": name}
-    first = not any(each.legendgroup == name for each in figure.data)
-    figure.add_trace(go.Scatter(x=list(x), y=list(y), hovertemplate=words, showlegend=first, **line), **place)
+def _add_dotted(figure: go.Figure, values: pd.Series, name: str, hover: str, place: dict[str, int]) -> None:
+    """A grey dotted line of values by size, in the legend once."""
+    first = not any(trace.legendgroup == name for trace in figure.data)
+    line = go.Scatter(
+        x=list(values.index), y=list(values), mode="lines", line={"color": _GREY, "dash": "dot"}, name=name,
+        legendgroup=name, hovertemplate=hover, showlegend=first,
+    )  # fmt: skip
+    figure.add_trace(line, **place)
 
 
 def _mark_sizes(figure: go.Figure, domain: str, place: dict[str, int]) -> None:
@@ -300,7 +287,7 @@ def _mark_sizes(figure: go.Figure, domain: str, place: dict[str, int]) -> None:
 
 
 def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int]) -> None:
-    """A dashed line at each published Scale; the words are below each other, since the lines are often close."""
+    """A dashed line at each published Scale; labels are below each other, since the lines are often close."""
     for row in scales.itertuples():
         order = VALIDATIONS.index(row.selected_by) if row.selected_by in VALIDATIONS else len(VALIDATIONS)
         text = {"text": f"{escape(row.selected_by)} {row.value:g}", "font": {"size": 11}, "yshift": -15 * order}
@@ -311,34 +298,32 @@ def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int])
 def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "plan length") -> go.Figure:
     """One planner's numbers over another's (by title) on the instances that both tried, domains by colour and mark.
 
-    A number is the mean over the seeds that solved; what a planner solved with no seed is on the dotted line at the
-    margin. The title counts who solved what. A point's `customdata` is [domain, suite, split, problem].
+    A number is the mean over the seeds that solved. An instance that no seed of a planner solved is on the dotted line
+    at the margin. The title counts who solved what. A point's `customdata` is [domain, suite, split, problem].
     """
     place = ["domain", "suite", "split", "problem"]
     numbers = attempts[_MEASURES[measure]].astype("float64").where(attempts["solved"])
     sides = attempts.assign(number=numbers).groupby(["planner", *place], sort=False)["number"].mean()
-    known = set(sides.index.get_level_values("planner"))
-    if {across, up} <= known:
+    pairs = pd.DataFrame(columns=[*place, "x", "y"])
+    if {across, up} <= set(sides.index.get_level_values("planner")):
         pairs = pd.concat({"x": sides[across], "y": sides[up]}, axis=1, join="inner").reset_index()
-    else:
-        pairs = pd.DataFrame(columns=[*place, "x", "y"])
-    edge = 1.12 * max([*pairs["x"].dropna(), *pairs["y"].dropna()], default=1.0)
+    largest = max([*pairs["x"].dropna(), *pairs["y"].dropna()], default=1.0)
+    edge = 1.12 * largest
     words = [
         f"{row.problem} of {row.domain}, {row.split}; {measure}: across {_number(row.x)}, up {_number(row.y)}"
         for row in pairs.itertuples()
     ]
-    frame = pairs.fillna({"x": edge, "y": edge}).assign(words=[escape(each) for each in words], name=pairs["domain"])
+    frame = pairs.fillna({"x": edge, "y": edge}).assign(words=list(map(escape, words)))
     figure = px.scatter(
-        frame.assign(name=frame["name"].map(escape)), x="x", y="y", color="name", symbol="name", opacity=0.7,
+        frame.assign(name=frame["domain"].map(escape)), x="x", y="y", color="name", symbol="name", opacity=0.7,
         color_discrete_sequence=COLOURS, symbol_sequence=SYMBOLS, custom_data=place, text="words",
         template="plotly_white", title=_counts(pairs), height=520,
     )  # fmt: skip
     figure.update_traces(mode="markers", marker_size=8, hovertemplate="%{text}<extra></extra>")
-    rule = {"color": "#8a8f98", "width": 1, "dash": "dot"}
-    most = edge / 1.12
-    figure.add_shape(type="line", x0=0, y0=0, x1=most, y1=most, line={**rule, "dash": "solid"})
-    figure.add_shape(type="line", x0=edge, y0=0, x1=edge, y1=edge, line=rule)
-    figure.add_shape(type="line", x0=0, y0=edge, x1=edge, y1=edge, line=rule)
+    rule = {"type": "line", "line": {"color": "#8a8f98", "width": 1, "dash": "dot"}}
+    figure.add_shape(x0=0, y0=0, x1=largest, y1=largest, **rule, line_dash="solid")
+    figure.add_shape(x0=edge, y0=0, x1=edge, y1=edge, **rule)
+    figure.add_shape(x0=0, y0=edge, x1=edge, y1=edge, **rule)
     span = {"range": [-0.03 * edge, 1.04 * edge], "zeroline": False}
     figure.update_xaxes(title_text=escape(f"{measure}, {across}"), **span)
     figure.update_yaxes(title_text=escape(f"{measure}, {up}"), **span)
@@ -355,10 +340,9 @@ def _number(value: float) -> str:
 def _counts(pairs: pd.DataFrame) -> str:
     """Who solved how many, in words."""
     x, y = pairs["x"].notna(), pairs["y"].notna()
-    both = pairs[x & y]
-    less = (both["x"] < both["y"]).sum(), (both["y"] < both["x"]).sum()
+    less, more = (pairs["x"] < pairs["y"]).sum(), (pairs["y"] < pairs["x"]).sum()
     return (
-        f"n = {len(pairs)}: both solve {len(both)} (less across {less[0]}, less up {less[1]}), "
+        f"n = {len(pairs)}: both solve {(x & y).sum()} (less across {less}, less up {more}), "
         f"across alone {(x & ~y).sum()}, up alone {(~x & y).sum()}, neither {(~x & ~y).sum()}"
     )
 
@@ -371,22 +355,22 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
     """
     by_domain = attempts.groupby(["planner", "domain"])["solved"].mean().groupby("planner").mean()
     planners = list(by_domain.sort_values(ascending=False, kind="stable").index)
-    rows, ticks = [], []
-    for domain, own in attempts.groupby("domain", sort=False):
-        instances = sorted(set(zip(own["size"], own["split"], own["problem"], strict=True)))
+    rows, sizes_of = [], []
+    for domain, part in attempts.groupby("domain", sort=False):
+        instances = sorted(set(zip(part["size"], part["split"], part["problem"], strict=True)))
         places = {(split, problem): place for place, (_, split, problem) in enumerate(instances)}
-        ticks.append((_size_ticks([size for size, _, _ in instances]), len(instances)))
+        sizes_of.append([size for size, _, _ in instances])
         groups: dict[tuple[str, str, str], list[Any]] = {}
-        for row in own.itertuples():
+        for row in part.itertuples():
             groups.setdefault((row.split, row.problem, row.planner), []).append(row)
         for (split, problem, planner), tried in groups.items():
             solved = sum(row.solved for row in tried)
             state = "solved" if solved == len(tried) else "solved by some seeds" if solved else "not solved"
-            place = (domain, tried[0].suite, split, problem, planner)
-            rows.append((*place, places[split, problem], state, escape(planner), _hover(tried)))
+            key = (domain, tried[0].suite, split, problem, planner)
+            rows.append((*key, places[split, problem], state, escape(planner), _hover(tried)))
     names = ["domain", "suite", "split", "problem", "planner", "x", "state", "y", "words"]
     frame = pd.DataFrame(rows, columns=names)
-    panels = max(1, len(ticks))
+    panels = max(1, len(sizes_of))
     height = 24 * len(planners) + 95
     figure = px.scatter(
         frame.assign(panel=frame["domain"].map(escape)), x="x", y="y", color="state", symbol="state", facet_col="panel",
@@ -396,20 +380,17 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
         symbol_map={name: symbol for name, (_, symbol) in _OUTCOMES.items()},
         category_orders={"y": [escape(name) for name in planners], "state": list(_OUTCOMES)},
     )  # fmt: skip
-    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
-    most = max((number for _, number in ticks), default=1)
-    figure.update_traces(
-        mode="markers", hovertemplate="%{text}<extra></extra>", marker_size=max(4, min(15, 700 // max(1, most)))
-    )
-    figure.for_each_trace(
-        lambda trace: trace.update(marker_line={"width": 2, "color": _OUTCOMES["not solved"][0]}),
-        {"name": "not solved"},
-    )
+    _name_panels(figure)
+    marker_size = max(4, min(15, 700 // max(map(len, sizes_of), default=1)))
+    figure.update_traces(mode="markers", hovertemplate="%{text}<extra></extra>", marker_size=marker_size)
+    cross = {"width": 2, "color": _OUTCOMES["not solved"][0]}
+    figure.update_traces(marker_line=cross, selector={"name": "not solved"})
     figure.update_yaxes(automargin=True, showgrid=False, title_text="")
-    for number, (marks, instances_there) in enumerate(ticks):
+    for number, sizes in enumerate(sizes_of):
+        marks = _size_ticks(sizes)
         figure.update_xaxes(
             matches=None, showticklabels=True, title_text="instances by number of objects", tickvals=list(marks),
-            ticktext=list(marks.values()), range=[-0.8, instances_there - 0.2], showgrid=False, zeroline=False,
+            ticktext=list(marks.values()), range=[-0.8, len(sizes) - 0.2], showgrid=False, zeroline=False,
             row=panels - number, col=1,
         )  # fmt: skip
     legend = {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0, "title_text": ""}
@@ -418,15 +399,15 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
 
 
 def _hover(tried: Sequence[Any]) -> str:
-    row = tried[0]
-    ended = ", ".join(f"{count} {outcome}" for outcome, count in Counter(each.outcome for each in tried).items())
+    row, counts = tried[0], Counter(seed.outcome for seed in tried)
+    ended = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     words = row.outcome if len(tried) == 1 else f"of {len(tried)} seeds {ended}"
     return escape(f"{row.problem} ({row.split}, {row.size} objects), {row.planner}: {words}")
 
 
 def _size_ticks(sizes: Sequence[int]) -> dict[int, str]:
     """The number of objects where it changes, as often as there is room for it."""
-    changes = [0, *(place for place, (one, other) in enumerate(pairwise(sizes), start=1) if one != other)]
+    changes = [0, *(place for place, (size, following) in enumerate(pairwise(sizes), start=1) if size != following)]
     room = max(1, len(sizes) // 40)
     shown = [at for number, at in enumerate(changes) if number == 0 or at - changes[number - 1] >= room]
     return {at: str(sizes[at]) for at in shown}
@@ -436,15 +417,14 @@ def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
     """Rates as dots with their 95 % Wilson intervals: a panel for each group, lines compared, series by mark.
 
     Columns: `panel`, `line`, `series`, `value`, `count`, and `trials` where fewer of the cases are distinct. Panels,
-    lines and series are in the order in which they come.
+    lines and series are in the order of their first rows.
     """
     frame = _with_intervals(shown.assign(trials=shown["trials"] if "trials" in shown else shown["count"]), "trials")
     lines, series = (list(dict.fromkeys(frame[name])) for name in ("line", "series"))
     shifts = {name: (place - (len(series) - 1) / 2) * 0.6 / len(series) for place, name in enumerate(series)}
-    heights = [lines.index(row.line) + shifts[row.series] for row in frame.itertuples()]
     frame = frame.assign(
-        y=heights, above=frame["high"] - frame["value"], below=frame["value"] - frame["low"],
-        panel=frame["panel"].map(escape), series=frame["series"].map(escape),
+        y=frame["line"].map(lines.index) + frame["series"].map(shifts), above=frame["high"] - frame["value"],
+        below=frame["value"] - frame["low"], panel=frame["panel"].map(escape), series=frame["series"].map(escape),
     )  # fmt: skip
     figure = px.scatter(
         frame, x="value", y="y", color="series", symbol="series", facet_col="panel", error_x="above",
@@ -453,15 +433,13 @@ def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
         symbol_sequence=("circle", "diamond-open", "square", "triangle-up-open"), height=160 + 70 * len(lines),
         title=f"{escape(title)}<br><sup>with 95 % Wilson intervals</sup>",
     )  # fmt: skip
-    figure.for_each_annotation(lambda each: each.update(text=each.text.partition("=")[2]))
+    _name_panels(figure)
     interval = "%{x:.2f} [%{customdata[1]:.2f}, %{customdata[2]:.2f}], n = %{customdata[0]}"
-    figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}})
-    if len(series) < 2:
-        figure.update_traces(showlegend=False)
+    figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}}, showlegend=len(series) > 1)
     figure.update_xaxes(range=[-0.05, 1.05], title_text=axis, dtick=0.5, tickformat=".1f")
-    names = [escape(name) for name in lines]
     figure.update_yaxes(
-        tickvals=list(range(len(lines))), ticktext=names, range=[len(lines) - 0.5, -0.5], automargin=True, title_text=""
-    )
+        tickvals=list(range(len(lines))), ticktext=list(map(escape, lines)), range=[len(lines) - 0.5, -0.5],
+        automargin=True, title_text="",
+    )  # fmt: skip
     legend = {"orientation": "h", "y": -90 / (70 * len(lines) + 1), "yanchor": "top", "title_text": ""}
     return figure.update_layout(margin={"l": 60, "r": 20, "t": 90, "b": 90}, legend=legend)

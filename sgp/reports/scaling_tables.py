@@ -5,10 +5,8 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sgp.evaluation.metrics import CUT_METRICS, METRICS
-from sgp.evaluation.scores import select
+from sgp.evaluation.scores import select, with_planners
 from sgp.reports.table import Row, Table
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
     from sgp.evaluation.scaling import Curve
 
-SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
+SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and belong to no suite's split
 VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
 CAPTION = (
     "Scale: the largest size at which coverage reaches .3; SumCov: the sum of coverages up to it. Loss, Coverage and "
@@ -28,7 +26,7 @@ _SHOWN = ("scale", "sumcov")
 
 
 def scaling_sizes(domain: str) -> dict[str, Any]:
-    """Sizes of a domain's problems (dynamic validation, Tables 2 and 3), empty for a domain that is not scaled.
+    """Sizes of a domain's problems (dynamic validation, Tables 2 and 3), empty for a domain without them.
 
     `train` and `validation` are sequences of sizes; `bound`, if present, is the number of actions allowed beside one
     for each object.
@@ -49,41 +47,38 @@ def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Tabl
     """
     import pandas as pd
 
-    scores = scores[scores["metric"].isin([*_SHOWN, *CUT_METRICS])]
+    scores = select(scores, metric=[*_SHOWN, *CUT_METRICS])
     theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
-    selections = set(scores["selected_by"])
-    columns = [*VALIDATIONS, *sorted(selections - {*VALIDATIONS}, reverse=True)]
+    columns = [*VALIDATIONS, *sorted({*scores["selected_by"]} - {*VALIDATIONS}, reverse=True)]
     rows: list[Row] = []
     for domain in dict.fromkeys([*theirs["domain"], *ours["domain"]]):
-        of_domain = pd.concat([part[part["domain"] == domain] for part in (ours, theirs)])
+        of_domain = select(pd.concat([ours, theirs]), domain=domain)
         name = domain
         for key, line in of_domain.groupby(["paper", "method", "variant", "decoding"], sort=False):
             rows.append(_line(name, bool(key[0]), line, columns))
             name = ""
     headings = [
-        f"{column.capitalize() or 'As trained'} {METRICS[metric].heading}" for column in columns for metric in _SHOWN
+        f"{name.capitalize() or 'As trained'} {METRICS[metric].heading}" for name in columns for metric in _SHOWN
     ]
     return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
 
 
 def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:
-    from sgp.evaluation.scores import with_planners
-
     planner = with_planners(line.assign(selected_by=""))["planner"].iloc[0]
     words, counts = [], []
     for column in columns:
-        cell = line[line["selected_by"] == column]
+        cell = select(line, selected_by=column)
         cut = "≥" if cell["metric"].isin(CUT_METRICS).any() else ""
-        words += [_words(cut, metric, cell[cell["metric"] == metric]["value"].tolist()) for metric in _SHOWN]
-        problems = cell[cell["metric"] == "scale"]["count"]
+        words += [_mean(cut, metric, select(cell, metric=metric)["value"].tolist()) for metric in _SHOWN]
+        problems = select(cell, metric="scale")["count"]
         counts.append(f"{problems.sum():,}" if len(problems) else "-")
     if published:
         return Row((name, f"{planner}, published", *words, ""), published=True)
-    seeds = max(cell["seed"].nunique(dropna=False) for _, cell in line.groupby(["selected_by", "metric"]))
+    seeds = line.groupby(["selected_by", "metric"])["seed"].nunique(dropna=False).max()
     return Row((name, f"{planner} x{seeds}", *words, " / ".join(counts)))
 
 
-def _words(cut: str, metric: str, values: list[float]) -> str:
+def _mean(cut: str, metric: str, values: list[float]) -> str:
     """The mean over seeds, with its standard deviation where they differ."""
     if not values:
         return ""
@@ -92,50 +87,51 @@ def _words(cut: str, metric: str, values: list[float]) -> str:
 
 
 def published_scales(theirs: pd.DataFrame, domain: str) -> tuple[str, int | None]:
-    """What the paper's planners reach in a domain (its Table 1), in words, and twice their largest Scale.
+    """A sentence with the results of the paper's planners in a domain (its Table 1), and twice their largest Scale.
 
-    Empty and None for a domain that it does not have.
+    Empty and None for a domain that the paper does not have.
     """
-    found = select(theirs, domain=domain, metric=list(_SHOWN))
     values: dict[str, dict[str, float]] = {}
-    for row in found.itertuples():
+    for row in select(theirs, domain=domain, metric=_SHOWN).itertuples():
         values.setdefault(f"{row.method}, {row.selected_by} validation", {})[row.metric] = row.value
-    words = [f"{name}: Scale {each['scale']:g}, SumCov {each['sumcov']:g}" for name, each in values.items()]
-    scales = [each["scale"] for each in values.values()]
-    return (f"Published: {'; '.join(words)}.", round(2 * max(scales))) if words else ("", None)
+    if not values:
+        return "", None
+    words = [f"{name}: Scale {numbers['scale']:g}, SumCov {numbers['sumcov']:g}" for name, numbers in values.items()]
+    return f"Published: {'; '.join(words)}.", round(2 * max(numbers["scale"] for numbers in values.values()))
 
 
 def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> Table:
     """A curve by size, with a bar for each coverage; `published` is a sentence to compare it with."""
+    import numpy as np
+
     from sgp.evaluation.curve_scores import plan_length, property_values, seconds
     from sgp.evaluation.scaling import half_width
     from sgp.planning.rollout import Outcome
 
     show = METRICS["coverage"].show
     rows = []
-    for size in curve.sizes:
-        width = half_width(np.array([size.coverage]), np.array([len(size.attempts)]), kappa)[0]
-        lengths = property_values(curve, size, "plan_length", plan_length)
+    for point in curve.sizes:
+        width = half_width(np.array([point.coverage]), np.array([len(point.attempts)]), kappa)[0]
+        lengths = property_values(curve, point, "plan_length", plan_length)
         rows.append(
             (
-                str(size.size),
-                f"{show(size.coverage)} ±{show(width)}",
-                "█" * round(20 * size.coverage),
-                str(len(size.attempts)),
-                f"≥{show(size.fits)}",
-                show(size.with_plan),
-                str(size.bound),
+                str(point.size),
+                f"{show(point.coverage)} ±{show(width)}",
+                "█" * round(20 * point.coverage),
+                str(len(point.attempts)),
+                f"≥{show(point.fits)}",
+                show(point.with_plan),
+                str(point.bound),
                 f"{mean(lengths):.1f}" if lengths else "",
-                f"{mean(property_values(curve, size, 'seconds', seconds)):.3f}",  # small problems take milliseconds
+                f"{mean(property_values(curve, point, 'seconds', seconds)):.3f}",
             )
         )
     headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
     words = [f"Scale {curve.scale}, SumCov {METRICS['sumcov'].show(curve.sumcov)}; {curve.note}."]
-    late = sum(attempt.outcome is Outcome.TIMEOUT for size in curve.sizes for attempt in size.attempts)
+    late = sum(attempt.outcome is Outcome.TIMEOUT for point in curve.sizes for attempt in point.attempts)
     if late:
         words.append(f"{late} attempts ran out of their seconds and count as not solved.")
-    unsolvable = sum(size.unsolvable for size in curve.sizes)
-    if unsolvable:
+    if unsolvable := sum(point.unsolvable for point in curve.sizes):
         words.append(f"{unsolvable} problems have no plan, as Fast Downward proved, and are not counted.")
     words.append("Fit: the share with a plan of no more than the most actions, as far as plans are known (known).")
     return Table.of(title, headings, rows, " ".join([*words, published]).strip())

@@ -1,8 +1,7 @@
-"""Tables of scores: seeds pooled to one cell, scores pivoted to lines and columns."""
+"""Tables of scores: seeds are pooled to one cell, scores are pivoted to lines and columns."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import nan
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.errors import InputError
 from sgp.evaluation.metrics import METRICS
-from sgp.evaluation.scores import select, wilson
+from sgp.evaluation.scores import select, wilson, with_planners
 from sgp.planning.subject import SPLITS, Variant
 from sgp.reports.table import Row, Table
 
@@ -50,16 +49,21 @@ _DIAGNOSTICS = (
     *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),
     *("name_sensitivity", "coverage"),
 )
-_STOPPED_FIRST = ("memory", "timeout", "refused", "stuck", "horizon")  # outcomes
+_RETRIEVAL = {
+    **{"hit@1": "Hit@1", "hit@5": "Hit@5", "hit@10": "Hit@10", "pool": "pool", "chance_hit@5": "chance"},
+    **{"acc@1": "Acc@1", "plan_exact_hit@5": "plans", "closed_loop_exact": "followed"},
+}
+_OUTCOMES = ("memory", "timeout", "refused", "stuck", "horizon")  # in the order of the table of failures
+_LINE = ("model", "domain", "split")
 
 
 def short(value: float) -> str:
-    """Two digits after the point, and none before it where that would be 0."""
+    """Format a value with two decimals, without a zero before the point."""
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
 
 
 def counted(count: int, distinct: int) -> str:
-    """A number of problems in words: "219 (131 distinct)", or "20" if all are distinct."""
+    """Format a number of problems: "219 (131 distinct)", or "20" if all are distinct."""
     return str(count) if distinct == count else f"{count} ({distinct} distinct)"
 
 
@@ -67,9 +71,8 @@ def counted(count: int, distinct: int) -> str:
 class Pooled:
     """Scores of several seeds as one: their mean `value` and standard deviation (of a single score as printed).
 
-    `count` problems, of which `trials` are distinct as far as known; `low` and `high`, the 95 % Wilson interval of the
-    mean on the distinct problems (neither another seed nor other names of objects are further evidence); `n` and
-    `text` in words.
+    `trials` of the `count` problems are distinct as far as known. `low` and `high` are the 95 % Wilson interval of the
+    mean on the distinct problems. `n` and `text` are the formatted count and value.
     """
 
     value: float
@@ -84,7 +87,7 @@ class Pooled:
 
 
 def pool(scores: Sequence[Any]) -> Pooled:
-    """Rows of scores (`itertuples`), at least one, as one number."""
+    """Pool rows of scores (`itertuples`), at least one."""
     import pandas as pd
 
     values = [row.value for row in scores]
@@ -126,9 +129,9 @@ def pivot(
 ) -> Table:
     """A table with a line for each combination of the columns `lines` and a cell for each value of `column`.
 
-    `words` writes a cell from its rows; a cell without rows is empty. `columns` orders the cells. `headings` are those
-    of all columns. `extra` adds columns between lines and cells, written from all rows of a line; values of the column
-    `section` head groups of lines.
+    `words` formats the rows of a cell; a cell without rows is empty. `columns` orders the cells; `headings` are those
+    of all columns. `extra` has further columns between lines and cells, formatted from all rows of a line. Each value
+    of the column `section` is a heading row.
     """
     extra = extra or {}
     shown = list(dict.fromkeys(scores[column])) if columns is None else list(columns)
@@ -136,20 +139,19 @@ def pivot(
     for name, part in scores.groupby(section, sort=False) if section else [("", scores)]:
         if section:
             rows.append(Row((str(name), *[""] * (len(lines) - 1 + len(extra) + len(shown))), heading=True))
-        for key, group in part.groupby(list(lines), sort=False):
-            cells = [group[group[column] == value] for value in shown]
-            own = (*map(str, key), *(write(group) for write in extra.values()))
-            rows.append(Row((*own, *(words(cell) if len(cell) else "" for cell in cells))))
+        for key, line in part.groupby(list(lines), sort=False):
+            cells = [line[line[column] == value] for value in shown]
+            first = (*map(str, key), *(write(line) for write in extra.values()))
+            rows.append(Row((*first, *(words(cell) if len(cell) else "" for cell in cells))))
     return Table(title, tuple(headings or (*lines, *extra, *map(str, shown))), tuple(rows), caption)
 
 
 def splits_by_domain(scores: pd.DataFrame) -> dict[str, list[str]]:
-    """The splits of each domain whose coverage was scored, in the order of the paper."""
+    """The splits of each domain that have coverage, in the order of the paper."""
     order = {split: place for place, split in enumerate(SPLITS)}
-    covered = scores[scores["metric"] == "coverage"]
     return {
         domain: sorted(dict.fromkeys(part["split"]), key=lambda split: order.get(split, len(order)))
-        for domain, part in covered.groupby("domain", sort=False)
+        for domain, part in select(scores, metric="coverage").groupby("domain", sort=False)
     }
 
 
@@ -157,9 +159,9 @@ class CoverageCells:
     """The cells of a coverage table: pooled scores by paper ("" for ours), planner, domain and split."""
 
     def __init__(self, whole: pd.DataFrame) -> None:
-        ours, theirs = (set(whole["domain"][whole["paper"].eq("") == own]) for own in (True, False))
+        measured, printed = (set(whole["domain"][whole["paper"].eq("") == ours]) for ours in (True, False))
         self._name: Callable[[str], str] = str
-        if theirs and not ours <= theirs:  # a domain may have another name in the paper
+        if printed and not measured <= printed:  # a domain may have another name in the paper
             from sgp.domains import canonical_name
 
             self._name = canonical_name
@@ -186,27 +188,28 @@ def coverage_table(
     """
     whole = select(scores, metric="coverage", size=None)
     ours = whole[whole["paper"] == ""]
-    scored = splits_by_domain(ours if len(ours) or not all_published else whole)
-    places = {domain: [split for split in found if not splits or split in splits] for domain, found in scored.items()}
-    names = list(dict.fromkeys(split for found in places.values() for split in found))
+    counts = ours if len(ours) else whole
+    scored = splits_by_domain(counts if all_published else ours)
+    places = {domain: [split for split in known if not splits or split in splits] for domain, known in scored.items()}
+    names = list(dict.fromkeys(split for chosen in places.values() for split in chosen))
     if unknown := set(splits) - set(names):
-        known = sorted({split for found in scored.values() for split in found})
-        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(known)}")
-    cells, counts = CoverageCells(whole), ours if len(ours) else whole
+        expected = sorted({split for known in scored.values() for split in known})
+        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(expected)}")
+    cells = CoverageCells(whole)
     width = max(map(len, places.values()), default=0)
+    headings: tuple[str, ...] = ("planner", *names)
     rows: list[Row] = []
     if len(names) == 1:
         headings = ("planner", *places)
-        rows += _section(names[0], [(domain, names[0]) for domain in places], cells, counts, all_published)
-    elif len(names) > width:  # domains have splits of their own, named in each section
+        rows = _section(names[0], [(domain, names[0]) for domain in places], cells, counts, all_published)
+    elif len(names) > width:  # each domain names its own splits
         headings = ("planner", *[""] * width)
-        for domain, found in places.items():
-            first, *others = _section(domain, [(domain, split) for split in found], cells, counts, all_published)
-            titles = (f"{split}, {count}" for split, count in zip(found, first.words[1:], strict=True))
+        for domain, chosen in places.items():
+            first, *others = _section(domain, [(domain, split) for split in chosen], cells, counts, all_published)
+            titles = (f"{split}, {count}" for split, count in zip(chosen, first.words[1:], strict=True))
             lines = [replace(first, words=(domain, *titles)), *others]
             rows += [replace(row, words=row.words + ("",) * (width + 1 - len(row.words))) for row in lines]
     else:
-        headings = ("planner", *names)
         for domain in places:
             rows += _section(domain, [(domain, split) for split in names], cells, counts, all_published)
     caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
@@ -221,98 +224,79 @@ def _section(
     rows = [Row((name, *(n_of.get(place, "") for place in places)), heading=True)]
     others = list(cells.theirs)
     for planner in cells.ours:
-        own = cells.of("", planner, places)
-        if not any(own):
+        measured = cells.of("", planner, places)
+        if not any(measured):
             continue
-        seeds = max(cell.seeds for cell in own if cell is not None)
-        rows.append(Row((f"{planner} x{seeds}", *(cell.text if cell else "" for cell in own))))
+        seeds = max(cell.seeds for cell in measured if cell is not None)
+        rows.append(Row((f"{planner} x{seeds}", *(cell.text if cell else "" for cell in measured))))
         for line in [line for line in others if line[1] == planner]:
-            pairs = zip(cells.of(*line, places), own, strict=True)
+            pairs = zip(cells.of(*line, places), measured, strict=True)
             words = [f"{printed.text}{_mark(printed, cell)}" if printed else "" for printed, cell in pairs]
             if any(words):
                 rows.append(Row(("  published", *words), published=True))
             others.remove(line)
-    if all_published:
-        for line in others:
-            printed = cells.of(*line, places)
-            if any(printed):
-                words = [cell.text if cell else "" for cell in printed]
-                rows.append(Row((f"{line[1]}, published", *words), published=True))
+    for line in others if all_published else ():
+        words = [cell.text if cell else "" for cell in cells.of(*line, places)]
+        if any(words):
+            rows.append(Row((f"{line[1]}, published", *words), published=True))
     return rows
 
 
-def _mark(printed: Any, own: Any) -> str:
+def _mark(printed: Any, measured: Any) -> str:
     """A star where the intervals of two cells share no point."""
-    return " *" if own and (printed.low > own.high or own.low > printed.high) else ""
+    return " *" if measured and (printed.low > measured.high or measured.low > printed.high) else ""
 
 
 def details_table(scores: pd.DataFrame, title: str) -> Table:
-    """Behind the coverage of whole splits: solved problems, means of their plans, and how the others ended."""
-    whole = _with_model(select(scores, size=None))
-    costly = "plan_cost" in set(whole["metric"])
-    details = [name for name in _DETAILS if costly or name != "plan_cost"]
+    """Behind the coverage of whole splits: solved problems, means of their plans, and outcomes of the others."""
+    whole = _with_metric(_with_model(select(scores, size=None)), "coverage")
+    details = [name for name in _DETAILS if name != "plan_cost" or "plan_cost" in set(whole["metric"])]
+    outcomes = whole["metric"].str.startswith("outcome_")
 
-    def solved(line: pd.DataFrame) -> str:
-        cell = pool(list(line[line["metric"] == "coverage"].itertuples()))
-        return f"{cell.value * cell.count:.0f} of {cell.n}"
+    def words(cell: pd.DataFrame) -> str:
+        if cell["column"].iloc[0] == "coverage":
+            pooled = pool(list(cell.itertuples()))
+            return f"{pooled.value * pooled.count:.0f} of {pooled.n}"
+        if cell["column"].iloc[0] != "otherwise":
+            return _last(cell)
+        counts = {row.metric.removeprefix("outcome_"): METRICS[row.metric].show(row.value) for row in cell.itertuples()}
+        return ", ".join(f"{name} {counts[name]}" for name in sorted(counts) if name != "solved")
 
-    def unsolved(line: pd.DataFrame) -> str:
-        found = {row.metric.removeprefix("outcome_"): row for row in line.itertuples() if "outcome_" in row.metric}
-        return ", ".join(f"{name} {_shown(found[name])}" for name in sorted(found) if name != "solved")
-
-    covered = whole.groupby(["model", "domain", "split"])["metric"].transform(lambda names: "coverage" in set(names))
-    table = pivot(
-        whole[covered.astype(bool)],
-        ("model", "domain", "split"),
-        "metric",
-        _first,
-        title,
-        columns=details,
-        extra={"solved": solved, "otherwise": unsolved},
-    )
-    rows = [Row((*row.words[:4], *row.words[5:], row.words[4])) for row in table.rows]
     headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in details), "otherwise")
-    return Table(title, headings, tuple(rows))
+    whole = whole.assign(column=whole["metric"].mask(outcomes, "otherwise"))
+    return pivot(whole, _LINE, "column", words, title, "", ("coverage", *details, "otherwise"), headings)
 
 
 def _with_model(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores with a column `model`, planner and seed in words."""
+    """The scores with a column `model`: planner and seed."""
     seeds = scores["seed"].map(lambda seed: f" seed {seed}", na_action="ignore").astype(object)
     return scores.assign(model=scores["planner"] + seeds.where(seeds.notna(), ""))
 
 
-def _shown(row: Any) -> str:
-    return METRICS[row.metric].show(row.value)
+def _with_metric(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The scores of the lines (model, domain, split) that have the metric."""
+    known = scores.groupby(list(_LINE))["metric"].transform(lambda names: metric in set(names))
+    return scores[known.astype(bool)]
 
 
-def _first(cell: pd.DataFrame) -> str:
-    return _shown(next(cell.iloc[-1:].itertuples()))
+def _last(cell: pd.DataFrame) -> str:
+    return METRICS[cell["metric"].iloc[-1]].show(cell["value"].iloc[-1])
 
 
 def diagnostics_table(scores: pd.DataFrame, title: str = "Diagnostics on expert states") -> Table:
-    """A line for each planner, domain and split, with the coverage reached where it was scored."""
-    whole = _with_model(select(scores, size=None, metric=_DIAGNOSTICS))
-    whole = whole.sort_values(["model", "domain", "split"], kind="stable")
+    """A line for each planner, domain and split, with the coverage where it was measured."""
+    whole = _with_model(select(scores, size=None, metric=_DIAGNOSTICS)).sort_values(list(_LINE), kind="stable")
     named = "name_sensitivity" in set(whole["metric"])
     shown = [name for name in _DIAGNOSTICS if named or name != "name_sensitivity"]
-    diagnosed = whole.groupby(["model", "domain", "split"])["metric"].transform(lambda all_: "expert_rank" in set(all_))
-    return pivot(
-        whole[diagnosed.astype(bool)],
-        ("model", "domain", "split"),
-        "metric",
-        _first,
-        title,
-        DIAGNOSTICS + (BY_NAME if named else ""),
-        columns=shown,
-        headings=("planner", "domain", "split", "decisions", *(METRICS[name].heading for name in shown)),
-        extra={"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])},
-    )
+    headings = ("planner", "domain", "split", "decisions", *(METRICS[name].heading for name in shown))
+    decisions = {"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])}
+    caption = DIAGNOSTICS + (BY_NAME if named else "")
+    whole = _with_metric(whole, "expert_rank")
+    return pivot(whole, _LINE, "metric", _last, title, caption, shown, headings, decisions)
 
 
 def decodings_table(scores: pd.DataFrame, title: str) -> Table:
     """Coverage of whole splits: a line for each training and split, a column for each decoding."""
-    from sgp.evaluation.scores import with_planners
-
     whole = select(scores, metric="coverage", size=None, paper="")
     columns = list(dict.fromkeys(whole["decoding"]))
     trainings = with_planners(whole.assign(decoding="")).assign(decoding=whole["decoding"])
@@ -321,30 +305,25 @@ def decodings_table(scores: pd.DataFrame, title: str) -> Table:
         pooled = pool_seeds(line, ("decoding",))
         return str(pooled["n"].iloc[pooled["count"].to_numpy().argmax()])
 
-    return pivot(
-        trainings,
-        ("planner", "domain", "split"),
-        "decoding",
-        lambda cell: pool(list(cell.itertuples())).text,
-        title,
-        DECODINGS,
-        columns,
-        ("training", "domain", "split", "n", *(name or "default" for name in columns)),
-        {"n": n},
-    )
+    def words(cell: pd.DataFrame) -> str:
+        return pool(list(cell.itertuples())).text
+
+    headings = ("training", "domain", "split", "n", *(name or "default" for name in columns))
+    lines = ("planner", "domain", "split")
+    return pivot(trainings, lines, "decoding", words, title, DECODINGS, columns, headings, {"n": n})
 
 
 def spread_table(scores: pd.DataFrame, title: str) -> Table:
-    """How coverage differs among runs that should be equivalent, such as a jackknife's: a line a domain and split."""
+    """The spread of coverage over runs that should be equivalent, as a jackknife's: a line a domain and split."""
     rows = []
     for domain, splits in splits_by_domain(scores).items():
         for split in splits:
             whole = select(scores, metric="coverage", size=None, domain=domain, split=split)
             values = dict(zip(whole["variant"], whole["value"], strict=True))
             worst = min(values, key=lambda variant: values[variant])
-            least = values[worst]
-            name = "" if least == max(values.values()) else worst
-            rows.append((domain, split, str(len(values)), f"{mean(values.values()):.4f}", f"{least:.4f}", name))
+            name = "" if values[worst] == max(values.values()) else worst
+            numbers = (str(len(values)), f"{mean(values.values()):.4f}", f"{values[worst]:.4f}")
+            rows.append((domain, split, *numbers, name))
     return Table.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), rows)
 
 
@@ -355,11 +334,9 @@ def with_draws(scores: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from sgp.evaluation.scores import with_planners
-
-    parsed = {name: Variant.parse(name) for name in dict.fromkeys(scores["variant"])}
-    drawn = {name: None if variant.drawn is None else variant.drawn[0] for name, variant in parsed.items()}
-    plain = {name: str(replace(variant, drawn=None)) for name, variant in parsed.items()}
+    variants = {name: Variant.parse(name) for name in dict.fromkeys(scores["variant"])}
+    drawn = {name: variant.drawn[0] if variant.drawn else None for name, variant in variants.items()}
+    plain = {name: str(replace(variant, drawn=None)) for name, variant in variants.items()}
     problems = pd.array([drawn[name] for name in scores["variant"]], dtype="Int64")
     return with_planners(scores.assign(variant=scores["variant"].map(plain), problems=problems))
 
@@ -400,19 +377,11 @@ def learning_table(scores: pd.DataFrame, title: str) -> Table:
 
 
 def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
-    """One line a model and domain, for each protocol and kind of pools: hits with the interval of Hit@5, chance,
-    actions found, and whole plans. Values are means over seeds; intervals are on the instances measured on.
+    """A section for each protocol and kind of pool, a line for each model and domain.
+
+    Values are means over seeds; Hit@5 has the interval on the instances on which it was measured.
     """
-    columns = {
-        "hit@1": "Hit@1",
-        "hit@5": "Hit@5",
-        "hit@10": "Hit@10",
-        "pool": "pool",
-        "chance_hit@5": "chance",
-        "acc@1": "Acc@1",
-        "plan_exact_hit@5": "plans",
-        "closed_loop_exact": "followed",
-    }
+    import pandas as pd
 
     def words(cell: pd.DataFrame) -> str:
         metric, value = cell["metric"].iloc[0], fmean(cell["value"])
@@ -421,35 +390,25 @@ def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
             return "{:.2f} [{:.2f}, {:.2f}], n = {}".format(value, *wilson(value, n), n)
         return f"{value:.0f}" if metric == "pool" else f"{value:.2f}"
 
-    parts = []
-    for split, pools in dict.fromkeys(
-        zip(*(scores[scores["metric"] == "hit@1"][name] for name in ("split", "decoding")), strict=True)
-    ):
-        found = scores[(scores["split"] == split) & scores["decoding"].isin(["", pools])]
-        found = found.assign(model=(found["method"] + " " + found["variant"]))
-        ranked = found[found["decoding"] == pools]
+    scores = scores.assign(model=scores["method"] + " " + scores["variant"], section="")
+    parts = [scores.iloc[:0]]
+    for _, (split, pools) in select(scores, metric="hit@1")[["split", "decoding"]].drop_duplicates().iterrows():
+        ranked = select(scores, split=split, decoding=pools)
+        part = select(scores, split=split, decoding=["", pools]).merge(ranked[["model", "domain"]].drop_duplicates())
         order = {name: place for place, name in enumerate(dict.fromkeys(ranked["model"]))}
-        models = set(zip(ranked["model"], ranked["domain"], strict=True))
-        there = [key in models for key in zip(found["model"], found["domain"], strict=True)]
-        found = found[there].assign(section=f"{split}, pools {pools}")
-        parts.append(found.sort_values("model", key=lambda names: names.map(order), kind="stable"))
-    import pandas as pd
-
-    headings = ("model", "domain", *columns.values())
-    if not parts:
-        return Table(title, headings, (), RETRIEVAL)
-    whole = pd.concat(parts)
-    return pivot(whole, ("model", "domain"), "metric", words, title, RETRIEVAL, columns, headings, section="section")
+        part = part.sort_values("model", key=lambda names, order=order: names.map(order), kind="stable")
+        parts.append(part.assign(section=f"{split}, pools {pools}"))
+    headings = ("model", "domain", *_RETRIEVAL.values())
+    lines = ("model", "domain")
+    return pivot(pd.concat(parts), lines, "metric", words, title, RETRIEVAL, _RETRIEVAL, headings, section="section")
 
 
 def failures_table(attempts: pd.DataFrame) -> Table:
     """Unsolved attempts by outcome: those stopped by a limit or refused first, then the most frequent."""
     keys = ["outcome", "planner", "domain", "split"]
-    unsolved = attempts[~attempts["solved"]]
-    counts = Counter(unsolved[keys].itertuples(index=False, name=None))
-    smallest: dict[tuple[Any, ...], Any] = {}
-    for row in unsolved.sort_values("size", kind="stable").itertuples():
-        smallest.setdefault((row.outcome, row.planner, row.domain, row.split), row)
-    ordered = sorted(counts, key=lambda key: (_STOPPED_FIRST.index(key[0]), -counts[key], key[1:]))
-    rows = [(*key, str(counts[key]), f"{smallest[key].problem} ({smallest[key].size} objects)") for key in ordered]
+    rows = []
+    for key, part in attempts[~attempts["solved"]].sort_values("size", kind="stable").groupby(keys):
+        smallest = f"{part['problem'].iloc[0]} ({part['size'].iloc[0]} objects)"
+        rows.append((*key, str(len(part)), smallest))
+    rows.sort(key=lambda row: (_OUTCOMES.index(row[0]), -int(row[4]), row[1:4]))
     return Table.of("Unsolved attempts", ("ended", "planner", "domain", "split", "attempts", "smallest problem"), rows)

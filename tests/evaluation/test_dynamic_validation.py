@@ -8,7 +8,6 @@ from statistics import fmean
 import pytest
 
 from sgp.domains import get_domain
-from sgp.errors import ConfigurationError
 from sgp.evaluation import dynamic_validation
 from sgp.evaluation.dynamic_validation import (
     VALIDATION_SEED,
@@ -68,17 +67,6 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
     assert found.actions == pytest.approx(fmean(length for length in lengths if length <= BOUND))
 
 
-@pytest.mark.slow
-def test_sizes_without_problems_are_skipped(quick_run):
-    run = quick_run("contrastive-jumps", "visitall", "one-step")
-    source = ProblemSource(get_domain("visitall"), "untyped", VALIDATION_SEED)
-    found = dynamic_coverage(
-        EvaluatedPlanner(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)
-    )
-    assert list(found.sizes.items()) == [(4, 1), (9, 0)], "2x2 needs three moves, 3x3 eight"
-    assert found.actions == 3
-
-
 def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
     rules = DynamicConfig(2, multiples=(1.5, 2, 2.05, 4), seconds=60)
     found = dynamic_coverage(planner, GRIPPER, 8, 1, rules)
@@ -91,17 +79,6 @@ def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
 def test_given_problems_are_grouped_by_size():
     found = coverage_of_given(WALKERS["wrong"], [walk(4, 1), walk(4, 3), walk(6, 1)], 10, DynamicConfig())
     assert found == DynamicCoverage({4: 1 / 2, 6: 0.0}, 1)
-
-
-def test_a_configuration_checks_itself():
-    with pytest.raises(ConfigurationError, match="problems is 0"):
-        DynamicConfig(problems=0)
-    with pytest.raises(ConfigurationError, match=r"threshold is 1\.5"):
-        DynamicConfig(threshold=1.5)
-    with pytest.raises(ConfigurationError, match=r"multiples are \(2, 1\.5\); expected numbers above 1 that grow"):
-        DynamicConfig(multiples=(2, 1.5))
-    with pytest.raises(ConfigurationError, match="seconds is 0; expected a positive number"):
-        DynamicConfig(seconds=0)
 
 
 def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):

@@ -18,9 +18,7 @@ from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
-from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
-from sgp.reports.papers import get_paper
 from sgp.reports.tables import OTHER_INSTANCES, coverage_table, pool_seeds
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
@@ -142,28 +140,12 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_ho
     assert len(tried) == 6, "a finished evaluation measures again"
 
 
-def test_another_process_at_the_same_work_takes_nothing_away(quick_run, shared_home, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(parallel, "CHUNK", 4)
-    folder = str(quick_run("random-successor", "visitall").folder)
-    work = Work(folder, "identity", SUITE.problems("visitall", "interpolation")[:8], NO_LIMIT)
-    real = parallel.attempt
-
-    def beside(*arguments):
-        for file in work.kept.parent.glob("*.json"):
-            file.unlink()  # as another process does when it ends
-        return real(*arguments)
-
-    monkeypatch.setattr(parallel, "attempt", beside)
-    assert len(run_all([work], load_planner, 1, "beside")[0]) == 8
-
-
 def test_a_cut_chunk_is_tried_again(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     folder = str(quick_run("random-successor", "gripper").folder)
     work = Work(folder, "identity", SUITE.problems("gripper", "validation"), Limit(actions=20))
-    work.kept.parent.mkdir(parents=True, exist_ok=True)
-    work.kept.write_text('[{"problem"')
+    work.file.parent.mkdir(parents=True, exist_ok=True)
+    work.file.write_text('[{"problem"')
     assert len(run_all([work], load_planner, 1, "again")[0]) == 2
 
 
@@ -277,13 +259,6 @@ def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked(value, co
     assert words(table([mine, theirs]))[-1][-1].endswith(" *") is starred
 
 
-def test_seeds_are_averaged_with_their_spread():
-    found = cell([ours("m", "v", value, seed) for seed, value in ((1, 0.0), (2, 0.5), (3, 1.0))])
-    assert (found.value, found.count, found.seeds) == (0.5, 3, 3)
-    assert found.spread == pytest.approx((1 / 6) ** 0.5)
-    assert found.text.startswith(".50 ±.41 [")
-
-
 def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
     mine = [ours("m<script>", "v", 1.0), ours("n", "w", 0.0), ours("n", "w", 0.5, domain="gripper")]
     scores = to_frame([*mine, published("n", "w", 0.2)])
@@ -325,12 +300,6 @@ def test_the_papers_other_tables_have_their_counterparts():
         sgp.paper_table("state-centric", 2, to_frame([]))
 
 
-def test_disagreements_are_listed():
-    text = get_paper("state-centric").notes().markdown()
-    for words in ("WL-LSTM in Gripper extrapolation", "FSF in VisitAll extrapolation", "172 (Blocksworld)", "N + 1"):
-        assert words in text
-
-
 def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
     table = "(ontable a) (ontable b) (clear a) (clear b)"
     planner, problems = (
@@ -344,12 +313,3 @@ def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
     assert [each.solved for each in found] == [True, False, True]
     assert all(("judged by sgp's simulator" in each.reason) == each.solved for each in found)
     assert not any("judged by" in each.reason for each in before)
-
-
-def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):
-    alive = []
-    monkeypatch.setattr("sgp.planning.planner.Task", lambda problem: alive.append(problem.name) or Task(problem))
-    planner = load_planner(str(quick_run("random-successor", "gripper").folder))
-    planner = sgp.Planner(planner.policy, batch=1)
-    evaluation_attempts.attempt(planner, SUITE.problems("gripper", "train"), Limit(actions=5))
-    assert alive == ["p1", "p2", "p3", "p4"]

@@ -62,7 +62,7 @@ def test_planners_that_differ_in_decoding_or_selection_have_files_of_their_own(t
 def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path):
     bare = Work("planner", "identity", problems(), NO_LIMIT)
     recording = Work("planner", "identity", problems(), NO_LIMIT, RolloutRecorder(tmp_path, ABOUT))
-    assert bare.kept != recording.kept
+    assert bare.file != recording.file
     assert all(chunk.recorder == recording.recorder for chunk in split_work(recording))
 
 

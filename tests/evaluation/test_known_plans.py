@@ -71,12 +71,6 @@ def test_so_many_problems_of_a_size_are_asked_and_none_twice(home, monkeypatch):
     assert again == curve, "also after the time is up"
 
 
-def test_asking_begins_in_time_or_not_at_all(home):
-    scaling(WALKERS["wrong"], source(ANYWHERE), 0, ScalingConfig(**FEW, largest=5))
-    late = scaling(WALKERS["wrong"], source(ANYWHERE), 0, ALL, until=0)
-    assert late.note == "out of time at size 4, which is not counted", "of smaller sizes all is solved"
-
-
 def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     config = ScalingConfig(**FEW, largest=4)
     curve = scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config)
@@ -92,15 +86,6 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     total = sum(each.unsolvable for each in curve.sizes)
     assert f"{total} problems have no plan" in curve_table(curve, "t", 0.1).caption
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
-
-
-@pytest.mark.slow
-def test_failed_attempts_at_solvable_problems_still_count_where_others_are_unsolvable(home):
-    curve = scaling(WALKERS["wrong"], source(SOMETIMES_CLOSED), 9, ALL)
-    for each in curve.sizes[2:]:
-        starts = [start_of(curve.source.again(one)) for one in each.attempts]
-        assert [one.solved for one in each.attempts] == [start == each.size - 1 for start in starts]
-        assert each.fits == each.with_plan == 1
 
 
 def test_a_proof_against_a_generators_promise_is_an_error(home):

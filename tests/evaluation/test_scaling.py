@@ -8,22 +8,18 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean
 
-import numpy as np
 import pytest
 from scipy.stats import t as student
 from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app
-from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.evaluation import scaling
 from sgp.evaluation.attempts import Attempt
 from sgp.evaluation.metrics import StopReason
-from sgp.evaluation.scaling import ScalingConfig, half_width, least_count, still_needed, sufficient_count
-from sgp.evaluation.scores import load_scores
-from sgp.experiments import scaling_runs
+from sgp.evaluation.scaling import ScalingConfig, least_count, still_needed, sufficient_count
 from sgp.experiments.scaling_runs import plan_bound
-from sgp.planning.domain import Domain, Sizes
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports import scaling_tables as curve_tables
@@ -50,16 +46,6 @@ def test_as_many_results_as_the_interval_needs():
     mixed = [number % 7 == 0 for number in range(300)]
     assert sufficient_count(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
     assert sufficient_count([], 0.05, 0.1) is None
-
-
-def test_an_interval_is_as_wide_as_students_distribution_says():
-    rate, count = np.array([1.0, 0.5, 1.0]), np.array([1, 2, 3])
-    known = ((0.5, 2), (1, 3))
-    by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in known)]
-    assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
-    assert sufficient_count([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, (
-        "as narrow as asked is narrow enough"
-    )
 
 
 def test_how_many_more_are_tried_at_a_time():
@@ -168,67 +154,6 @@ def drawn(source, size, count):
     return [source.problem(size, number) for number in range(1, count + 1)]
 
 
-def test_bad_settings_are_sentences(run, monkeypatch):
-    for wrong in (
-        {"epsilon": 0.0},
-        {"kappa": 1.5},
-        {"threshold": -1.0},
-        {"fails": 0},
-        {"largest": 0},
-        {"seconds": 0.0},
-        {"references": -1},
-        {"reference_seconds": math.nan},
-    ):
-        with pytest.raises(ConfigurationError, match=next(iter(wrong))):
-            ScalingConfig(**wrong)
-    assert ScalingConfig(seconds=0.5, reference_seconds=0.5).seconds == 0.5
-    monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
-    with pytest.raises(InputError, match="no built-in generator"):
-        sgp.scaling(run.folder, QUICK)
-
-
-def test_bad_input_is_a_sentence(run):
-    for wrong, said in (
-        ({"seed": -1}, "seed is -1; expected 0 or more"),
-        ({"bound": -1}, "bound is -1; expected 0 or more actions"),
-        ({"hours": math.nan}, "hours is nan; expected 0 or more"),
-        ({"config": ScalingConfig(largest=3)}, "gripper has no problem of exactly 3 objects; try 5$"),
-    ):
-        with pytest.raises(ConfigurationError, match=said):
-            sgp.scaling(run.folder, **wrong)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--domain", "gripper"], "was trained on a domain already; leave out --domain gripper, or --run"),
-        (["--seed", "-1"], "seed is -1; expected 0 or more"),
-        (["--largest", "4"], "gripper has no problem of exactly 4 objects; try 5"),
-        (["--seconds", "0"], "seconds is 0.0; expected a positive number"),
-        (["--reference-seconds", "-2"], "reference_seconds is -2.0; expected a positive number"),
-    ],
-)
-def test_bad_words_of_the_verb_are_a_sentence_and_no_work(run, home, words, said):
-    refused = CliRunner().invoke(app, ["scaling", "--run", str(run.folder), *words])
-    assert refused.exit_code == 2
-    assert said in refused.output
-    assert not (home / "scaling").exists()
-
-
-@pytest.mark.slow
-def test_the_progress_tells_the_size_and_the_largest(run, home, monkeypatch):
-    titles = []
-    real = scaling.run_all
-    monkeypatch.setattr(
-        scaling, "run_all", lambda works, load, jobs, title: titles.append(title) or real(works, load, jobs, title)
-    )
-    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, largest=6), bound=40)
-    assert titles == ["gripper, size 5 of at most 6", "gripper, size 6 of at most 6"]
-    del titles[:]
-    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, fails=1), bound=0)
-    assert titles[0] == "gripper, size 5", "nobody knows where it will end"
-
-
 def test_attempts_that_ran_out_of_their_seconds_are_told():
     def curve(*outcomes):
         tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
@@ -269,26 +194,6 @@ def test_only_failures_in_a_row_end_a_curve(monkeypatch):
     assert curve.stop_reason is StopReason.FELL
 
 
-def test_the_first_size_is_one_though_there_are_problems_without_objects(monkeypatch):
-    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: scaling.CurvePoint(size, 9, solved))
-    solved = (Attempt("p", "p", 1, Outcome.SOLVED, (), 1, 0.1),)
-    domain = Domain("none", "None", {"untyped": ""}, Sizes({"n": (0, 3)}, lambda n: n), lambda rng, n: "")
-    planner = scaling.EvaluatedPlanner("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
-    curve = scaling.scaling(planner, scaling.ProblemSource(domain, "untyped", 0), 40, ScalingConfig())
-    assert domain.sizes.has(0)
-    assert [each.size for each in curve.sizes] == [1, 2, 3]
-    assert curve.stop_reason is StopReason.EXHAUSTED
-
-
-def test_the_papers_numbers_are_all_there():
-    theirs = load_scores("published/dynamic-validation")
-    assert (theirs.table == "1").sum() == 9 * 3 * 2 + 1, "and one curve that was cut"
-    words, largest = curve_tables.published_scales(theirs, "visitall")
-    assert words.endswith("dynamic validation: Scale 484, SumCov 17.13.")
-    assert largest == 2 * 484
-    assert curve_tables.published_scales(theirs, "sokoban") == ("", None)
-
-
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     file = tmp_path / "scores.json"
     words = ["scaling", "--run", str(run.folder), "--largest", "5", "--json", str(file), "--jobs", "1"]
@@ -316,3 +221,27 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     refused = CliRunner().invoke(app, ["scaling"])
     assert refused.exit_code == 2
     assert "give --domain" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", 0.0), ("kappa", 1.5), ("threshold", -1.0), ("fails", 0), ("largest", 0), ("seconds", 0.0),
+     ("references", -1), ("reference_seconds", math.nan)],
+)  # fmt: skip
+def test_a_configuration_names_a_wrong_value(name, value):
+    with pytest.raises(ConfigurationError, match=f"{name} is {value}; expected"):
+        ScalingConfig(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": -1}, "seed is -1; expected 0 or more"),
+        ({"bound": -1}, "bound is -1; expected 0 or more actions"),
+        ({"hours": math.nan}, "hours is nan; expected 0 or more"),
+        ({"config": ScalingConfig(largest=3)}, "gripper has no problem of exactly 3 objects; try 5$"),
+    ],
+)
+def test_a_wrong_option_is_named(run, options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        sgp.scaling(run.folder, **options)

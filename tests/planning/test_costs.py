@@ -12,7 +12,7 @@ from sgp.datasets.importing import import_folder
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.evaluation.attempts import (
     Attempt,
-    AttemptRow,
+    attempt_rows,
     attempts_frame,
     plan_and_expert,
     read_attempts,
@@ -208,8 +208,8 @@ def test_plans_are_compared_with_the_experts_by_cost(home, tmp_path):
     found = {each.metric: each.value for each in scores(subject, tried, lengths, expert_costs=costs)}
     assert found["plan_length_ratio"] == pytest.approx((100 / 3 + 1) / 2)
     assert (found["plan_length"], found["plan_cost"]) == (1.0, 100.0)
-    rows = AttemptRow.of(subject, tried, lengths, {}, costs)
-    numbers = [(row.length, row.expert_length, row.cost, row.expert_cost) for row in rows]
+    rows = attempt_rows(subject, tried, lengths, {}, costs)
+    numbers = [[row[name] for name in ("length", "expert_length", "cost", "expert_cost")] for row in rows]
     assert [plan_and_expert(*each) for each in numbers] == [(100.0, 3.0), (1, 1)]
     write_attempts(tmp_path / "rows.csv", attempts_frame(rows))
     assert list(read_attempts(tmp_path / "rows.csv").expert_cost.fillna(0)) == [3.0, 0.0]

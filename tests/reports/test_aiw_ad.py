@@ -50,45 +50,6 @@ def test_domains_add_up_to_the_extended_benchmark(number):
         assert found[variant, "total", ""] == added([found[variant, domain, "test"] for domain in domains])
 
 
-def test_tables_have_the_papers_planners_and_totals_and_agree_where_they_repeat_each_other():
-    totals = {number: [] for number in (*TRACK, *EXTENDED)}
-    for number, shown in totals.items():
-        for (_, domain, _), (count, _) in solved(number).items():
-            if domain == "total":
-                shown.append(round(count))
-    assert totals == {
-        "1": [668, 529, 457, 463, 519, 586, 589, 502],
-        "2": [1570, 1573, 1166, 1113, 1103, 1437],
-        "3": [668, 659, 619, 542, 519],
-        "4": [1570, 1523, 1569, 1110],
-        "5": [668, 653, 620, 645, 566],
-        "6": [668, 447, 411, 457],
-        "7": [1570, 1471, 1049, 1166],
-    }
-    for alike in (TRACK, EXTENDED):
-        known = {}
-        for number in alike:
-            for place, count in solved(number).items():
-                assert known.setdefault(place, count) == count, (number, place)
-
-
-def test_problems_have_a_range_of_sizes_in_each_split():
-    found = {}
-    for score in PAPER.printed("8").itertuples():
-        found.setdefault((score.domain, score.split), {})[score.metric] = score.value
-    assert len(found) == 21 * 3
-    for sizes in found.values():
-        assert sizes["objects_least"] <= sizes["objects_most"]
-        assert sizes["atoms_least"] <= sizes["atoms_most"]
-    assert found["childsnack-ipc", "test"] == {
-        "problems": 90,
-        "objects_least": 21,
-        "objects_most": 1327,
-        "atoms_least": 63,
-        "atoms_most": 4563,
-    }
-
-
 @pytest.mark.slow
 def test_what_was_not_measured_stands_empty_beside_what_was_printed():
     sheet = sgp.paper_table("aiw-ad", 1, to_frame([]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from math import isnan
 from statistics import mean
 
@@ -10,7 +9,6 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score, load_scores, to_frame
 from sgp.reports.papers import get_paper, table_inputs
 
@@ -24,53 +22,6 @@ def printed(table, domain, metric, split, variant="llama-3.3-70b"):
     place = (table, variant, domain, split, metric)
     (score,) = [each for each in RATES if (each.table, each.variant, each.domain, each.split, each.metric) == place]
     return score.value, None if isnan(score.spread) else score.spread
-
-
-def test_every_table_has_its_rows_and_no_place_has_two():
-    rows = Counter(score.table for score in SCORES)
-    assert rows == {
-        "1": 8,  # 4 encoders x 2 splits
-        "2": 60,  # 9 domains and the mean x 6 metrics
-        "3": 20,
-        "4": 7,
-        "7": 39,  # the total has no number of schemas
-        "8": 40,
-        "9": 60,
-        "10": 91,  # 72 pairs, 9 + 9 means, the mean of all
-        "11": 30,
-        "12": 10,
-        "13": 30,
-        "14": 40,
-        "15": 40,
-        "16": 38,  # Rovers lacks two
-        "17": 2,
-        "20": 27,
-        "21": 8,
-        "22": 40,
-        "24": 54,
-        "25": 54,
-    }
-    places = Counter((score.table, score.planner, score.domain, score.split, score.metric) for score in SCORES)
-    assert set(places.values()) == {1}
-
-
-def test_numbers_stand_as_the_paper_prints_them():
-    assert printed("1", "mean", "hit@5", "interpolation", "mpnet") == (0.7, 0.44)
-    assert printed("1", "mean", "hit@5", "extrapolation", "bge-m3") == (0.363, 0.15)
-    assert printed("2", "rovers", "hit@1", "interpolation") == (0.86, 0.008)
-    assert printed("2", "satellite", "acc@5", "interpolation") == (0.985, 0.003)
-    assert printed("3", "blocksworld", "plan_exact_hit@5", "plan-variant") == (0.016, 0.002)
-    assert printed("4", "mean", "hit@5", "leave-one-out") == (0.092, 0.012)
-    assert printed("9", "grid", "acc@10", "extrapolation") == (0.739, 0.1)
-    assert printed("10", "logistics", "hit@5", "cross-domain", "llama-3.3-70b+from=ferry") == (0.223, None)
-    assert printed("10", "mean", "hit@5", "cross-domain", "llama-3.3-70b+from=grid") == (0.082, None)
-    assert printed("16", "goldminer", "plan_mean_hit@5", "extrapolation", "mpnet") == (0.051, 0.012)
-    assert printed("21", "mean", "hit@5", "extrapolation", "qwen2.5-7b-hypernetwork") == (0.462, 0.151)
-    assert printed("22", "depot", "hit@5", "extrapolation", "llama-3.3-70b-lambda-0") == (0.134, 0.04)
-    assert printed("24", "floortile", "hit@10", "extrapolation", "qwen2.5-7b") == (0.69, 0.162)
-    counts = {(score.table, score.domain, score.metric): score.value for score in SCORES if not score.method}
-    assert counts["7", "total", "transitions"] == 2969574
-    assert counts["20", "rovers", "predicates"] == 26
 
 
 def test_printed_means_are_those_of_the_rows_but_for_one():
@@ -101,45 +52,6 @@ def test_what_is_printed_of_a_target_is_the_mean_over_its_sources():
         assert means[target] == pytest.approx(mean(values.values()), abs=0.00051)
     pairs = [value for values in targets.values() for value in values.values()]
     assert (len(pairs), round(mean(pairs), 3)) == (72, of_all)
-
-
-def test_totals_of_the_data_are_those_of_the_domains():
-    for metric in ("problems", "states", "transitions"):
-        counts = {score.domain: score.value for score in PAPER.printed("7").itertuples() if score.metric == metric}
-        assert counts.pop("total") == sum(counts.values())
-
-
-def test_rates_are_shares_ranked_in_a_pool_or_among_actions():
-    assert {score.suite for score in SCORES} == {PAPER.suite}
-    assert all(0 <= score.value <= 1 and METRICS[score.metric].better == "higher" for score in RATES)
-    pools = {metric: {score.decoding for score in RATES if score.metric == metric} for metric in METRICS}
-    assert {metric: pool for metric, pool in pools.items() if pool} == {
-        **{f"hit@{first}": {"paper"} for first in (1, 5, 10)},
-        **{f"acc@{first}": {""} for first in (1, 5, 10)},
-        **{f"plan_{what}_hit@5": {"all"} for what in ("mean", "exact")},
-    }
-    assert {score.split for score in RATES} == {
-        "",
-        "interpolation",
-        "plan-variant",
-        "extrapolation",
-        "multi-domain",
-        "cross-domain",
-        "leave-one-out",
-    }
-
-
-def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
-    for domain in {score.domain for score in PAPER.printed("3").itertuples()}:
-        for metric in ("plan_mean_hit@5", "plan_exact_hit@5"):
-            place = (domain, metric, "plan-variant")
-            assert printed("3", *place) == printed("14", *place)
-    assert printed("2", "grid", "hit@1", "interpolation") != printed("25", "grid", "hit@1", "interpolation")
-    notes = {row.words[0]: row.words[1:] for row in PAPER.notes().rows}
-    assert len(notes) == 17
-    assert "90.1 in Grid" in notes["Llama in interpolation"][0]
-    assert "84.3" in notes["Llama in interpolation"][1]
-    assert "4.2 on average" in notes["untrained model"][1]
 
 
 @pytest.mark.slow

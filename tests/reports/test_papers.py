@@ -8,7 +8,7 @@ import sgp
 from sgp.errors import InputError
 from sgp.evaluation.scores import Score, load_scores, to_frame
 from sgp.methods import all_methods
-from sgp.reports.papers import all_papers, beside_ours, find_table, get_paper, listed, table_inputs
+from sgp.reports.papers import all_papers, find_table, get_paper, listed, table_inputs
 
 
 def test_every_paper_has_its_numbers_and_the_papers_of_the_methods_are_among_them():
@@ -35,21 +35,6 @@ def test_a_table_has_a_long_and_a_short_name():
         find_table(["state-centric"])
     with pytest.raises(InputError, match="unknown paper 'magic'; expected one of aiw-ad, dynamic-validation, embed"):
         get_paper("magic")
-
-
-def test_what_stands_beside_ours_is_coverage_and_curves():
-    assert set(beside_ours().metric) == {"coverage", "scale", "sumcov", "ended_largest"}
-
-
-def test_what_no_one_here_has_measured_stands_as_printed():
-    paper = get_paper("symt")
-    sheet = sgp.paper_table("symt", 2, to_frame([]))
-    first, *lines = sheet.rows
-    assert first.words == ("blocksworld", "n = 3", "n = 3", "n = 20")
-    assert len(lines) == 4 * 7 + 3
-    printed = {row.words[0]: row.words[1:] for row in lines[:7]}
-    assert printed["symt ed · applicable, published"][2] == ".13 ±.05 [.04, .34]"
-    assert set(paper.printed("2").query("domain == 'logistics'")["count"]) == {4, 9, 18}
 
 
 def symt_scores(variant, domain, **facts):

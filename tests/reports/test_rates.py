@@ -37,23 +37,11 @@ def test_the_interval_is_on_distinct_cases_where_they_are_known():
     assert trace.customdata[0][0] == 219
 
 
-def test_series_differ_by_their_marks_and_do_not_cover_each_other():
-    traces = rates(SHOWN, "").data
-    ours, published = (next(each for each in traces if each.name == name) for name in ("ours", "published"))
-    assert ours.marker.symbol != published.marker.symbol
-    assert ours.y[0] != published.y[0]
-
-
 def test_panels_and_lines_stand_in_the_order_given():
     figure = rates(SHOWN, "Coverage", axis="share")
     assert [each.text for each in figure.layout.annotations] == ["gripper", "visitall"]
     assert list(figure.layout.yaxis.ticktext) == ["delta", "state"]
     assert figure.layout.xaxis.title.text == "share"
-
-
-def test_a_single_series_needs_no_legend():
-    assert not any(trace.showlegend for trace in rates(SHOWN[2:], "").data)
-    assert sum(bool(trace.showlegend) for trace in rates(SHOWN, "").data) == 2
 
 
 def test_names_are_text():

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import sgp
-from sgp.errors import InputError, StoreError
+from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.curve_scores import curve_scores
 from sgp.evaluation.metrics import StopReason
 from sgp.evaluation.scaling import Curve, ProblemSource
-from sgp.evaluation.scores import Measurement, Score, load_scores, parse_scores, to_frame, write_scores
+from sgp.evaluation.scores import Measurement, Score, load_scores, to_frame
 from sgp.reports.report import write_report
 
 THEIRS = load_scores("published/dynamic-validation")
@@ -57,10 +57,6 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
     assert "≥: the curve was cut" in sheet.caption
 
 
-def test_the_papers_own_cut_curve_is_marked():
-    assert [words[6:8] for words in lines(sgp.scaling_table(THEIRS)) if "≥148" in words] == [("≥148", "≥99.34")]
-
-
 def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
     ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
     assert lines(sgp.scaling_table(to_frame(ours)))[0][1:] == (
@@ -90,14 +86,6 @@ def test_a_curve_that_was_stopped_from_outside_is_marked():
         assert {each.note for each in scores} == {"2 cores; for people"}
         (row,) = sgp.scaling_table(to_frame(scores)).rows
         assert ("≥0" in row.words) is (ended in (StopReason.LARGEST, StopReason.TIME))
-
-
-def test_sizes_are_those_of_the_paper():
-    sizes = sgp.scaling_sizes(DOMAIN)
-    assert (min(sizes["train"]), max(sizes["train"])) == (7, 14)
-    assert (min(sizes["validation"]), max(sizes["validation"])) == (15, 17)
-    assert sizes["bound"] == 120
-    assert sgp.scaling_sizes("courier") == {}
 
 
 def curve(variant, *coverages, first=5):
@@ -140,11 +128,6 @@ def test_any_metric_is_drawn_over_size():
     assert sgp.scaling_curves(to_frame([])).layout.title.text.startswith("Coverage over size")
 
 
-def test_seeds_share_one_line():
-    scores = [score("coverage", value, seed=seed, size=5) for seed, value in ((1, 0.5), (2, 1.0))]
-    assert shown(sgp.scaling_curves(to_frame(scores))) == {"m v by dynamic": ([5], [0.75])}
-
-
 def test_the_report_has_curves_whatever_their_suite(tmp_path):
     split = {"suite": "s", "split": "validation", "selected_by": ""}
     ours = [
@@ -156,26 +139,11 @@ def test_the_report_has_curves_whatever_their_suite(tmp_path):
     text = text[text.index("<body>") :]
     assert "<h2>Scaling</h2>" in text
     assert "gnn-value, published" in text
-    assert "Mean actions of plans found over size" in text
+    assert text.count('class="plot"') == 2
     assert "<img src=x>" not in text
     only = write_report(tmp_path, to_frame(curve("v", 1.0)), attempts_frame([]), THEIRS).read_text()
     assert "<h2>Scaling</h2>" in only
     assert "<h2>Coverage</h2>" not in only
-
-
-def test_uploaded_scores_are_read_as_a_file_is(tmp_path):
-    ours = to_frame([score("scale", 8), score("coverage", 0.5, size=8)])
-    for name in ("a.csv", "a.json"):
-        write_scores(tmp_path / name, ours)
-        pd.testing.assert_frame_equal(parse_scores((tmp_path / name).read_bytes(), name), ours)
-    for content, name, words in (
-        (b"x,y\n1,2\n", "a.csv", r"a\.csv, entry 1 is no score"),
-        (b"\xff\xfe", "a.csv", r"a\.csv is no file of scores .*utf-8"),
-        (b"method\n" + b"x" * 200_000, "a.csv", r"a\.csv is no file of scores .*field larger"),
-        (b"[", "a.json", r"a\.json is no complete JSON"),
-    ):
-        with pytest.raises(StoreError, match=words):
-            parse_scores(content, name)
 
 
 def test_a_line_has_a_band_between_its_bounds():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sgp.evaluation.attempts import AttemptRow, attempts_frame
+from sgp.evaluation.attempts import attempts_frame
 from sgp.planning.rollout import Outcome
+from sgp.planning.subject import Subject
 from sgp.reports.plots import two_planners
 
 ONE, OTHER = "m one", "m other"
@@ -11,10 +12,9 @@ ONE, OTHER = "m one", "m other"
 
 def tried(planner, problem, length, seed=1):
     outcome = Outcome.HORIZON if length is None else Outcome.SOLVED
-    return AttemptRow(
-        method="m", variant=planner.removeprefix("m "), seed=seed, domain="<d>", suite="s", split="x", problem=problem,
-        size=3, outcome=outcome, length=length, expert_length=None, decisions=1, seconds=0.1,
-    )  # fmt: skip
+    subject = Subject(method="m", variant=planner.removeprefix("m "), seed=seed, domain="<d>", suite="s", split="x")
+    row = {"problem": problem, "like": "", "size": 3, "outcome": outcome.value, "length": length, "seconds": 0.1}
+    return {**subject.record(), **row, "decisions": 1}
 
 
 def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_margin():
