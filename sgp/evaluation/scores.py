@@ -151,7 +151,7 @@ def _score(record: Mapping[str, Any]) -> Score:
     """The score in a record. Raises KeyError, ValueError or TypeError for anything else."""
     values: dict[str, Any] = {}
     for name in COLUMNS:
-        value = record[name] if name in _REQUIRED else record.get(name)
+        value: Any = record[name] if name in _REQUIRED else record.get(name)
         kind = int if name in _INTEGERS else float if name in _FLOATS else str
         if value not in (None, "") or name in ("value", "count"):
             values[name] = kind(value)

@@ -81,10 +81,10 @@ def write_report(folder: Path, scores: pd.DataFrame, attempts: pd.DataFrame, pub
     page = _HEAD.format(title=escape(f"Report on {', '.join(dict.fromkeys(scores['suite']))}"))
     page += f"<p>Written {date.today()}. {len(attempts)} attempts. A click on a name in a legend shows or hides it.</p>"
     sections = list(_sections(scores, attempts, published))
-    links = (f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, *_) in enumerate(sections))
+    links = (f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, _) in enumerate(sections))
     page += f"<nav>{''.join(links)}</nav>\n"
     figures: list[str] = []
-    for place, (title, *parts) in enumerate(sections):
+    for place, (title, parts) in enumerate(sections):
         page += f'<section id="section-{place}"><h2>{escape(title)}</h2>\n'
         for part in parts:
             if isinstance(part, Table):  # folded, so that pictures come first
@@ -110,31 +110,31 @@ def _packed(name: str, text: str) -> str:
 
 def _sections(
     scores: pd.DataFrame, attempts: pd.DataFrame, published: pd.DataFrame
-) -> Iterator[tuple[str | Table | go.Figure, ...]]:
+) -> Iterator[tuple[str, list[Table | go.Figure | str]]]:
     """A title and tables, figures and markup for each section; failures are first."""
     notes = sorted(set(scores["note"]) - {""})
     curves, scores = scores[scores["split"] == SPLIT], with_draws(scores[scores["split"] != SPLIT])
     drawn, scores = scores[scores["problems"].notna()], scores[scores["problems"].isna()]
     attempts = attempts[with_draws(attempts)["problems"].isna()]
     if not attempts["solved"].all():
-        yield "Unsolved", plots.outcomes(attempts), failures_table(attempts)
+        yield "Unsolved", [plots.outcomes(attempts), failures_table(attempts)]
     if len(scores):
         both = pd.concat([scores, published])
-        yield "Coverage", coverage_figure(both), coverage_table(both, "Coverage", all_published=True)
+        yield "Coverage", [coverage_figure(both), coverage_table(both, "Coverage", all_published=True)]
     if len(attempts):
-        yield "Size", plots.coverage_over_size(attempts)
-        yield "Plan length", plots.plan_lengths(attempts)
-        yield "Time", plots.solved_over_time(attempts)
+        yield "Size", [plots.coverage_over_size(attempts)]
+        yield "Plan length", [plots.plan_lengths(attempts)]
+        yield "Time", [plots.solved_over_time(attempts)]
     if scores["metric"].isin(DIAGNOSTICS).any():
-        yield "Diagnostics", diagnostics_table(scores), *plots.diagnostic_plots(scores)
+        yield "Diagnostics", [diagnostics_table(scores), *plots.diagnostic_plots(scores)]
     if len(drawn):
         table = learning_table(drawn, "Coverage by the number of training problems")
-        yield "Training problems", plots.learning_curves(drawn), table
+        yield "Training problems", [plots.learning_curves(drawn), table]
     if len(curves):
         both = pd.concat([curves, published[published["split"] == SPLIT]])
         metrics = set(curves["metric"][curves["size"].notna()])
         shown = [metric for metric in ("coverage", "plan_length", "seconds") if metric in metrics]
-        yield "Scaling", scaling_table(both), *(plots.scaling_curves(both, metric) for metric in shown)
+        yield "Scaling", [scaling_table(both), *(plots.scaling_curves(both, metric) for metric in shown)]
     if len(scores):
-        yield "Details", details_table(scores, "Attempts")
-    yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+        yield "Details", [details_table(scores, "Attempts")]
+    yield "Measured", ["<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"]
