@@ -2,7 +2,7 @@
 
 A page marks a table with `<!-- measured: NAME -->` and `<!-- end -->`; the function NAME (with `_` for `-`) below makes
 it from the files under `data`. With `--check` the exit code is 1 if any page differs. Numbers in sentences are written
-by hand.
+by hand, and so are tables of finished side studies.
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ from sgp.domains import saying
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import load_scores, read_scores, select, with_planners
 from sgp.files import write_text
-from sgp.methods.contrastive_jumps import METHOD
-from sgp.methods.symt import SymTTraining
 from sgp.planning.subject import Variant
 from sgp.reports.papers import get_paper, paper_table
 from sgp.reports.table import Row, Table
 from sgp.reports.tables import pivot, pool, short, with_draws
-from sgp.training.two_views import TwoViews
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -172,19 +169,6 @@ def coverage_in_short() -> Table:
 
 
 @source
-def other_kernels() -> Table:
-    other = select(scores("processors"), metric="coverage", size=None)
-    here = select(table_1()[0], split=SPLIT, metric="coverage", decoding="")
-    rows = []
-    for (domain, variant), there in other.groupby(["domain", "variant"], sort=False):
-        numbers = sorted(there["seed"])
-        ours = select(here, domain=domain, variant=variant)
-        cells = (", ".join(short(value(part, seed=seed)) for seed in numbers) for part in (ours, there))
-        rows.append((f"{variant}, {domain}, n = {ours['count'].iloc[0]}", ", ".join(map(str, numbers)), *cells))
-    return Table.of("", ("planner", "seeds", "AVX-512", "AVX2"), rows)
-
-
-@source
 def harder() -> Table:
     frame = select(measured(), suite="harder").sort_values("seed", kind="stable")
     solved = frame.merge(select(frame, metric="coverage")[["domain", "split", "seed", "value", "count"]],
@@ -211,19 +195,6 @@ def harder() -> Table:
             cells = [column[place] for column in columns]
             rows.append(Row((title, *cells, *[""] * (width - len(cells))), heading=place == 0))
     return Table("", ("planner", *[""] * width), tuple(rows))
-
-
-@source
-def harder_settings() -> Table:
-    frame = select(scores("harder-settings"), metric="coverage", size=None).sort_values(["variant", "decoding"])
-
-    def words(cell: pd.DataFrame) -> str:
-        return f"{(cell['value'] * cell['count']).sum():.0f} of {cell['count'].sum()}, {seeds(cell)} seeds"
-
-    frame = frame.replace({"decoding": {"": "default"}})
-    table = pivot(frame, ("variant", "decoding"), "domain", words, columns=DOMAINS)
-    rows = [[word or "not measured" for word in row.words] for row in table.rows]
-    return Table.of("", ("training", "decoding", *DOMAINS), rows)
 
 
 @source
@@ -330,39 +301,6 @@ def transformers_lengths() -> Table:
     return Table.of("", ("planner", "domain", "problems", "length over LAMA's"), rows)
 
 
-STRATEGIES = ("applicable", "regrounding", "ranked")  # decodings of transformers
-LEARNED = ("seeds", "validation loss", "names copied", *STRATEGIES)
-
-
-def learned(frame: pd.DataFrame) -> list[str]:
-    """Seeds, ends of loss and share of names copied, and what each decoding solves of interpolation."""
-    values = [ends(select(frame, metric=name)["value"], "{:.2f}".format) for name in ("validation_loss", "copied")]
-    solved = select(frame, metric="coverage", split="interpolation", size=None)
-    return [seeds(frame), *values, *(with_n(select(solved, decoding=name)) for name in STRATEGIES)]
-
-
-@source
-def transformers_losses() -> str:
-    frame = scores("losses")
-    frame = frame[~frame["variant"].str.contains("names=")]
-    off = {name: frame["variant"].str.contains(f"{name}=0") for name in ("hidden", "attention")}
-    rows = []
-    for (domain, hidden, attention), part in frame.groupby([frame["domain"], off["hidden"], off["attention"]]):
-        changed = select(part, metric="name_sensitivity", split="interpolation")["value"]
-        rows.append((domain, "" if attention else "on", "" if hidden else "on", *learned(part), ends(changed)))
-    headings = ("domain", "attention", "hidden", *LEARNED, "decisions that change")
-    return until(frame, Table.of("", headings, rows))
-
-
-@source
-def transformers_vocabularies() -> str:
-    frame = select(scores("losses"), domain="gripper")
-    frame = frame[~frame["variant"].str.contains("=0")]
-    sizes = pd.to_numeric(frame["variant"].str.extract(r"\+names=(\d+)")[0]).fillna(SymTTraining.names).astype(int)
-    rows = [(str(size), *learned(part)) for size, part in frame.groupby(sizes)]
-    return until(frame, Table.of("", ("names", *LEARNED), rows))
-
-
 @source
 def names_matter() -> str:
     frame = scores("names").sort_values(["method", "domain"], kind="stable")
@@ -374,25 +312,6 @@ def names_matter() -> str:
     headings = ("planner", "domain", "seeds", *SPLITS[:2])
     table = pivot(frame, ("planner", "domain"), "split", words, "", "", SPLITS[:2], headings, {"seeds": seeds})
     return until(frame, table)
-
-
-@source
-def transformers_decide() -> str:
-    frame, rows = select(scores("transformers"), split=SPLIT), []
-    for planner, part in frame.groupby("planner", sort=False):
-        alone, together = (value(part, metric=f"decisions_per_second{end}") for end in ("_alone", ""))
-        rows.append((planner, f"{alone:.0f}", f"{together:.0f}", f"{together / alone:.1f}"))
-    table = Table.of("", ("planner", "alone", f"{frame['count'].iloc[0]} together", "ratio"), rows)
-    return until(frame, table, word="on", what="one of ")
-
-
-@source
-def transformers_step() -> Table:
-    rows, steps = [], TwoViews().epochs * TwoViews().steps
-    for variant, part in select(scores("transformers"), split="train").groupby("variant", sort=False):
-        small, large = (value(part, metric=f"seconds_per_step_of_training{end}") for end in ("", "_at_paper_size"))
-        rows.append((f"symt {variant}", f"{small:.2f}", f"{large:.1f}", f"{large * steps / 3600:.0f}"))
-    return Table.of("", ("planner", "seconds a step", "at the paper's size", "hours there"), rows)
 
 
 # Next states
@@ -475,140 +394,6 @@ def retrieval_caps() -> Table:
         rows.append((split, *counts, f"{frame['most'].max():.0f}", *limits, ends(times, "{:.0f}".format)))
     caps = ("transitions learned from", "measured on", "plans", "seconds a training")
     return Table.of("", ("protocol", "domains", "seeds", *caps), rows)
-
-
-@source
-def other_settings() -> str:
-    columns = {("hit@5", "paper"): "Hit@5, *paper*", ("hit@1", "hard"): "Hit@1, *hard*", ("acc@1", ""): "Acc@1"}
-    frame = select(retrieval(), method="embedplan", split=SPLIT)
-    frame = frame[(frame["plain"] == "minilm-atoms") | frame["plain"].str.contains("+", regex=False)]
-    shared = set.intersection(*(set(part) for _, part in frame.groupby("plain")["seed"]))
-    setting = frame["plain"].str.partition("+")[2].replace("", "as the paper has it")
-    places = zip(frame["metric"], frame["decoding"], strict=True)
-    frame = frame.assign(column=[columns.get(place, "") for place in places], setting=setting)
-    frame = select(frame, seed=shared)
-    frame = frame.sort_values("setting", key=lambda names: names != "as the paper has it", kind="stable")
-    headings = (SPLIT, *columns.values())
-    table = pivot(frame, ("setting",), "column", over_domains, columns=columns.values(), headings=headings)
-    return f"Seeds: {', '.join(map(str, sorted(shared)))}.\n\n{text(table)}"
-
-
-@source
-def after_shots() -> str:
-    frame = scores("few-transitions")
-    shots = pd.to_numeric(frame["variant"].str.extract(r"\+shots=(\d+)")[0]).fillna(0).astype(int)
-    frame = frame.assign(shots=shots, model=frame["method"] + " " + frame["variant"].str.partition("+most=")[0])
-    tables = []
-    for title, metric, pools in (("Hit@5, pools *paper*", "hit@5", "paper"), ("Hit@1, pools *hard*", "hit@1", "hard")):
-        part, counts = select(frame, metric=metric, decoding=pools), sorted(set(shots))
-        tables.append(pivot(part, ("model",), "shots", over_domains, "", "", counts, (title, *map(str, counts))))
-    return "\n".join(map(text, tables))
-
-
-@source
-def planning_by_sentences() -> str:
-    frame = scores("planning-by-sentences")
-    known = set(zip(frame["method"], frame["variant"].str.partition("+")[0], strict=True))
-    wl = select(measured(), suite=SUITE, decoding="", domain=set(frame["domain"]))
-    wl = wl[[key in known for key in zip(wl["method"], wl["variant"], strict=True)]]
-    whole = select(pd.concat([frame, wl]), size=None).sort_values(["domain", "method", "variant"], kind="stable")
-    runs = whole.groupby(["domain", "planner"])["seed"].transform("nunique", dropna=False)
-    first = (whole["split"] == SPLIT) & (whole["metric"] == "expert_top1")
-    column = whole["split"].where(whole["metric"] == "coverage", "").mask(first, "expert first")
-    whole = whole.assign(title=whole["planner"] + " x" + runs.astype(str), column=column)
-
-    def words(cell: pd.DataFrame) -> str:
-        return short(mean(cell["value"])) if cell["column"].iloc[0] == "expert first" else interval(cell)
-
-    columns = (*SPLITS, "expert first")
-    headings = ("domain", "planner", *columns)
-    return until(frame, pivot(whole, ("domain", "title"), "column", words, columns=columns, headings=headings))
-
-
-@source
-def embedding_speed() -> str:
-    headings = {
-        "together_microseconds": "µs a state, together",
-        "alone_microseconds": "alone",
-        "state_milliseconds": "ms a state's text",
-        "atom_milliseconds": "an atom's",
-    }
-    names = ("domain", *headings.values())
-    frame = scores("texts")
-    table = pivot(frame, ("domain",), "metric", lambda cell: f"{cell['value'].iloc[0]:.3g}", "", "", headings, names)
-    return until(frame, table, word="on", what="one of ")
-
-
-# Settings
-
-SETTINGS = {
-    "candidates": "candidates",
-    "beam": "beam",
-    "embedding.open_atoms": "open walks, most atoms",
-    "embedding.iterations": "rounds of colours",
-    "loss.l2": "L2",
-    "labels.source": "labels",
-    "labels.states": "drawn states (with dagger-optimal labels)",
-    "enough": "end of a lookahead (`enough`)",
-    "margin": "margin of the beam, 0: none",
-}
-ABLATED = {  # settings of training, and the decoding
-    ("aiw", ""): "none",
-    ("aiw+loss.kind=squared", ""): "squared error instead of the contrastive loss",
-    ("aiw+embedding.closed_atoms=0", ""): "no closed walks",
-    ("aiw+embedding.closed_atoms=0+embedding.open_atoms=0", ""): "no walks at all",
-    ("aiw+embedding.counted=true", ""): "counts of features instead of their presence",
-    ("aiw", "default+revisits=true"): "visited states stay candidates",
-    ("aiw+candidates=one-step", ""): "successors alone, no lookahead",
-    ("aiw+labels.source=expert", ""): "experts' labels instead of optimal ones",
-    ("aiw+labels.source=dagger", ""): "experts' labels, and visited states",
-    ("aiw", "default+beam=1"): "no beam",
-    ("aiw+delta=progress", ""): "a delta that moves with the share of the goal",
-}
-
-
-@source
-def selection() -> Table:
-    file = ROOT / "data" / "measured" / "selection-contrastive-jumps.csv"
-    trials = pd.read_csv(file, dtype={"value": str})
-    trials = trials.assign(setting=trials["setting"].str.replace(r", seed.*", "", regex=True))
-    rows = []
-    for setting, name in SETTINGS.items():
-        title = name
-        for tried, part in trials[trials["setting"] == setting].groupby("value", sort=False):
-            coverage, quality = part["row_coverage"], part["quality"]
-            below = coverage[coverage < 1]
-            missed = f"{len(below)}, least {short(min(below))}" if len(below) else "none"
-            means = (f"{part.mean():.3f}".removeprefix("0") for part in (coverage, quality))
-            rows.append((title, f"**{tried}**" if tried == default(setting) else tried, *means, missed))
-            title = ""
-    return Table.of("", ("setting", "value", "coverage", "quality", "groups not all solved"), rows)
-
-
-def default(setting: str) -> str:
-    """The value that contrastive jumps have."""
-    training, decoding = next(iter(METHOD.variants.values())), METHOD.decodings["default"]
-    number: object = decoding if hasattr(decoding, setting) and not hasattr(training, setting) else training
-    for name in setting.split("."):
-        number = getattr(number, name)
-    return f"{number:g}" if isinstance(number, float) else str(number)
-
-
-@source
-def ablation() -> Table:
-    frame, domains = select(scores("ablation"), size=None), DOMAINS[:3]
-    titles = [ABLATED.get(key) for key in zip(frame["variant"], frame["decoding"], strict=True)]
-    frame = select(frame.assign(change=titles), metric=["coverage", "plan_length"])
-    counts = select(frame, metric="coverage").groupby("domain")["count"].last()
-
-    def words(cell: pd.DataFrame) -> str:
-        lengths = select(cell, metric="plan_length")["value"]
-        return ", ".join([short(value(cell, metric="coverage")), *(f"{length:.1f}" for length in lengths)])
-
-    headings = ("change", *(f"{domain.capitalize()}, n = {counts[domain]}" for domain in domains))
-    order = {title: place for place, title in enumerate(ABLATED.values())}
-    frame = frame.dropna(subset="change").sort_values("change", key=lambda names: names.map(order), kind="stable")
-    return pivot(frame, ("change",), "domain", words, columns=domains, headings=headings)
 
 
 # Scaling, data, installing, dashboard

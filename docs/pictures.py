@@ -43,13 +43,12 @@ with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
             for width, height, theme in VIEWS:
                 page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
                 page.goto(f"http://localhost:{port}/{PAGES[name]}")
-                page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid=stElementContainer]")
+                page.wait_for_selector("[data-testid=stElementContainer]")
                 page.wait_for_selector("[data-test-script-state=notRunning]")
                 page.wait_for_function(DRAWN)
                 page.wait_for_timeout(2000)  # milliseconds, for animations
-                picture = Image.open(io.BytesIO(page.screenshot()))
                 file = Path(__file__).parent / "pictures" / f"{name}-{width}-{theme}.webp"
-                picture.save(file, quality=80, method=6)
+                Image.open(io.BytesIO(page.screenshot())).save(file, quality=80, method=6)
                 page.close()
     finally:
         server.terminate()

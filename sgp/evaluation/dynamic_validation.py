@@ -47,11 +47,11 @@ class DynamicConfig:
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
 
-    def sizes(self, there: Sizes, after: int) -> Iterator[int]:
+    def sizes(self, known: Sizes, after: int) -> Iterator[int]:
         """The sizes to try, ascending, if the largest training problem has `after` objects."""
         if not self.multiples:
-            return there.above(after)
-        sizes = (next(there.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
+            return known.above(after)
+        sizes = (next(known.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
         return iter(dict.fromkeys(size for size in sizes if size is not None))
 
     def limit(self, bound: int) -> Limit:

@@ -97,9 +97,10 @@ def _of_planners(wanted: dict[str, Attempt], size: int) -> dict[str, int]:
     """The lengths of the shortest plans among all attempts of a size in the store, by SHA-256."""
     known: dict[str, int] = {}
     for file in (home() / "scaling").glob(f"*/{size}.json") if wanted else ():
-        for each in saved_attempts(file, wanted):
-            if each.solved:
-                known[each.sha256] = min(len(each.plan), known.get(each.sha256, len(each.plan)))
+        for attempt in saved_attempts(file, wanted):
+            if attempt.solved:
+                length = len(attempt.plan)
+                known[attempt.sha256] = min(length, known.get(attempt.sha256, length))
     return known
 
 

@@ -58,7 +58,7 @@ def metric_of(name: str) -> Metric:
 
 
 class StopReason(Enum):
-    """Why a scaling evaluation tried no larger size."""
+    """The reason for which a scaling evaluation stopped."""
 
     FELL = "fell"  # coverage was below the threshold at several sizes in a row
     EXHAUSTED = "exhausted"  # the domain has no larger problems
@@ -67,12 +67,12 @@ class StopReason(Enum):
 
     @property
     def cut(self) -> bool:
-        """Whether the planner might have scaled further: it was stopped from outside."""
+        """Whether a cap on size or time stopped it, so that the planner might have scaled further."""
         return self in (StopReason.LARGEST, StopReason.TIME)
 
     @property
     def metric(self) -> str:
-        """The metric of a curve's scores that tells this; its value is 1."""
+        """The metric that has this reason among a curve's scores; its value is 1."""
         return f"ended_{self.value}"
 
 

@@ -190,16 +190,16 @@ def _text_function() -> Callable[[Candidate], Text]:
     return text
 
 
-def similarities(model: TransitionModel, asked: Sequence[Query]) -> list[NDArray[np.float64]]:
+def similarities(model: TransitionModel, requests: Sequence[Query]) -> list[NDArray[np.float64]]:
     """The cosine similarities [candidates] of each pool with the prediction (embedplan, eq. 2)."""
-    rows_of = _rows(model, [candidate for query in asked for candidate in query.pool])
-    predicted = predictions(model, [query.transition for query in asked])
-    return [rows_of(query.pool, query.transition.action) @ row for query, row in zip(asked, predicted, strict=True)]
+    rows_of = _rows(model, [candidate for query in requests for candidate in query.pool])
+    predicted = predictions(model, [query.transition for query in requests])
+    return [rows_of(query.pool, query.transition.action) @ row for query, row in zip(requests, predicted, strict=True)]
 
 
-def ranks(model: TransitionModel, asked: Sequence[Query]) -> list[Rank]:
+def ranks(model: TransitionModel, requests: Sequence[Query]) -> list[Rank]:
     """The ranks of the true states by similarity with the prediction."""
-    return list(map(rank, similarities(model, asked)))
+    return list(map(rank, similarities(model, requests)))
 
 
 def rank(similarity: NDArray[np.floating[Any]]) -> Rank:

@@ -160,7 +160,7 @@ class ProblemSource:
 
     @property
     def sizes(self) -> Sizes:
-        """Which sizes there are."""
+        """The sizes of the domain's problems."""
         return self.domain.tracked if self.tracked else self.domain.scaled
 
     def problem(self, size: int, number: int) -> Problem:

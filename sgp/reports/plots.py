@@ -184,13 +184,13 @@ def diagnostic_plots(scores: pd.DataFrame) -> list[go.Figure]:
     """A plot for each diagnostic that was scored: by split, and over size where it was scored by size."""
     figures = []
     for metric in DIAGNOSTICS:
-        found, title = select(scores, metric=metric), metric_of(metric).title
-        by_split = _means(found[found["size"].isna()], "split")
+        chosen, title = select(scores, metric=metric), metric_of(metric).title
+        by_split = _means(chosen[chosen["size"].isna()], "split")
         if len(by_split):
             by_split["x"] = by_split["x"].map(escape)
             words = {"x": "x", "y": "value", "barmode": "group"}
             figures.append(_plot(px.bar, by_split, f"On expert states: {title}", "", title, 360, **words))
-        by_size = _means(found[found["size"].notna()], "size").sort_values("x", kind="stable")
+        by_size = _means(chosen[chosen["size"].notna()], "size").sort_values("x", kind="stable")
         if len(by_size):
             figures.append(_lines(by_size, f"On expert states: {title}, over size", "objects", title, height=360))
     return figures

@@ -21,7 +21,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A title, headings, lines of as many words each, and what to know when reading them."""
+    """A title, headings, rows with as many words each, and a caption."""
 
     title: str
     headings: tuple[str, ...]
@@ -53,7 +53,7 @@ class Table:
         return body + (f"\n{self.caption}\n" if self.caption else "")
 
     def html(self) -> str:
-        """The sheet in HTML, every word escaped."""
+        """Return the table in HTML, every word escaped."""
 
         def cells(words: Sequence[str], tag: str) -> str:
             return "".join(f"<{tag}>{escape(word)}</{tag}>" for word in words)

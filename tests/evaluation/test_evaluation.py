@@ -75,11 +75,6 @@ def test_coverage_tells_how_many_problems_are_distinct():
     assert distinct(None)[0] == {None: None, 4: None, 6: None}, "of a sample to draw one again is part of it"
 
 
-def test_attempts_survive_json():
-    for each in attempts():
-        assert Attempt.from_record(each.to_record()) == each
-
-
 def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     run = quick_run("state-centric", "visitall")

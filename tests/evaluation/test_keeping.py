@@ -11,7 +11,6 @@ from sgp.errors import ConfigurationError
 from sgp.evaluation.attempts import RolloutRecorder, attempt
 from sgp.evaluation.parallel import Work, split_work
 from sgp.planning.planner import NO_LIMIT, Planner
-from sgp.planning.recorded import read_recorded
 from sgp.planning.subject import Subject
 from tests.planning.test_planner import by_name
 
@@ -33,20 +32,6 @@ def test_every_attempt_leaves_a_file_that_the_dashboard_shows(home):
     }
     assert {each.about for each in library.rollouts} == {ABOUT}
     assert all(step["note"] == {} for each in library.rollouts for step in each.steps)
-
-
-def test_a_second_evaluation_takes_the_place_of_the_first(tmp_path):
-    recording = RolloutRecorder(tmp_path, ABOUT)
-    for _ in range(2):
-        attempt(Planner(COSTS), problems()[:1], NO_LIMIT, recording)
-    (file,) = tmp_path.iterdir()
-    assert len(read_recorded(file)) == 1
-
-
-def test_names_of_files_hold_no_separators(tmp_path):
-    path = RolloutRecorder(tmp_path, Subject(method="m", variant="../v")).path("a/b c")
-    assert path.parent == tmp_path
-    assert path.name == "m-.._v-a_b_c.jsonl"
 
 
 def test_planners_that_differ_in_decoding_or_selection_have_files_of_their_own(tmp_path):

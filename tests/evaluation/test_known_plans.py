@@ -6,11 +6,14 @@ from statistics import fmean
 
 import pytest
 
+from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
 from sgp.evaluation.curve_scores import curve_scores
 from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
 from sgp.evaluation.scores import Measurement
+from sgp.planning.pddl import parse_plan
+from sgp.planning.validation import validate
 from sgp.reports.scaling_tables import curve_table
 from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
@@ -112,3 +115,14 @@ def test_a_generator_that_fails_or_changes_is_a_sentence(home):
     changed = source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True)))
     with pytest.raises(StoreError, match=r"walking-3-\d+ is generated differently since it was tried; remove"):
         changed.again(curve.sizes[-1].attempts[0])
+
+
+@pytest.mark.parametrize("variant", known_plans.BASELINES)
+def test_a_classical_planner_attempts_every_problem_of_a_split(variant, home):
+    suite = load_suite("state-centric")
+    problems = suite.problems("gripper", "validation")
+    attempts = known_plans.baseline_attempts(suite, "gripper", "validation", variant)
+    assert [(tried.problem, tried.sha256) for tried in attempts] == [(each.name, each.sha256) for each in problems]
+    for problem, tried in zip(problems, attempts, strict=True):
+        assert tried.solved
+        assert validate(problem, parse_plan("\n".join(tried.plan))).valid

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sgp
 from sgp.evaluation.curve_scores import OWN_METRICS, PROPERTIES
-from sgp.evaluation.metrics import DIAGNOSTICS, METRICS, metric_of
+from sgp.evaluation.metrics import DIAGNOSTICS, METRICS
 from sgp.experiments.grid import FACTS
 from sgp.reports.papers import beside_ours
 
@@ -46,9 +46,3 @@ def test_a_metric_says_how_it_is_written_and_which_way_is_better():
     assert METRICS["outcome_stuck"].better == "lower"
     assert [METRICS[name].heading for name in ("expert_top1", "expert_top3")] == ["top-1", "top-3"]
     assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)
-
-
-def test_a_users_property_is_called_as_it_is_named():
-    own = metric_of("cars_carried")
-    assert (own.name, own.title, own.heading, own.show(1.5)) == ("cars_carried", "cars carried", "cars carried", "1.50")
-    assert metric_of("coverage") is METRICS["coverage"]

@@ -12,8 +12,10 @@ from sgp.evaluation import retrieval
 from sgp.evaluation.retrieval import (
     Candidate,
     Rank,
+    abstention,
     action_ranks,
     around,
+    calibration_error,
     evenly,
     followed,
     plan_hits,
@@ -178,3 +180,23 @@ def test_plan_hits_and_even_draws(ferry):
     steps = [step for instance in ferry for step in instance.transitions]
     chosen = evenly(steps, 20, seed=1)
     assert [sum(step.task is instance.task for step in chosen) for instance in ferry] == [5, 5, 5, 5]
+
+
+def test_abstention_compares_pools_with_those_that_lack_the_truth():
+    sure = [np.array([0.9, 0.2, 0.1]), np.array([0.8, 0.3, 0.0])]
+    assert abstention(sure) == 1.0
+    blind = [np.ones(4), np.ones(3)]
+    assert abstention(blind) == 0.5
+    wrong = [np.array([0.1, 0.9]), np.array([0.2, 0.7])]  # the top candidate is the same with and without the truth
+    assert abstention(wrong) == 0.5
+
+
+def test_calibration_is_the_gap_between_probability_and_share():
+    temperature = 0.1
+    right, wrong = np.array([0.5, 0.4, 0.1]), np.array([0.4, 0.5, 0.1])
+    weights = np.exp(np.array([0.5, 0.4, 0.1]) / temperature)
+    sure = weights[0] / weights.sum()
+    assert calibration_error([right], temperature) == pytest.approx(1 - sure)
+    assert calibration_error([wrong], temperature) == pytest.approx(sure)
+    assert calibration_error([right, right, wrong], temperature) == pytest.approx(abs(sure - 2 / 3))
+    assert calibration_error([np.ones(4)], temperature) == pytest.approx(0.0)  # probability 1/4, share 1/4

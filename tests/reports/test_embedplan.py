@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from statistics import mean
 
 import pytest
@@ -10,18 +9,12 @@ import pytest
 import sgp
 from sgp.errors import InputError
 from sgp.evaluation.scores import Score, load_scores, to_frame
-from sgp.reports.papers import get_paper, table_inputs
+from sgp.reports.papers import get_paper
 
 PAPER = get_paper("embedplan")
 SCORES = list(load_scores("published/embedplan").itertuples())
 RATES = [score for score in SCORES if score.method]
 WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # as printed; mean of the rows
-
-
-def printed(table, domain, metric, split, variant="llama-3.3-70b"):
-    place = (table, variant, domain, split, metric)
-    (score,) = [each for each in RATES if (each.table, each.variant, each.domain, each.split, each.metric) == place]
-    return score.value, None if isnan(score.spread) else score.spread
 
 
 def test_printed_means_are_those_of_the_rows_but_for_one():
@@ -52,42 +45,6 @@ def test_what_is_printed_of_a_target_is_the_mean_over_its_sources():
         assert means[target] == pytest.approx(mean(values.values()), abs=0.00051)
     pairs = [value for values in targets.values() for value in values.values()]
     assert (len(pairs), round(mean(pairs), 3)) == (72, of_all)
-
-
-@pytest.mark.slow
-def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
-    first = sgp.paper_table("embedplan", 1, to_frame([]))
-    assert first.headings == ("planner", "interpolation", "extrapolation")
-    assert first.rows[0].words == (
-        "embedplan mpnet · paper, published",
-        "0.700 ±0.440",
-        "0.268 ±0.190",
-    )
-    assert len(first.rows) == 4
-    second = sgp.paper_table("embedplan", 2, to_frame([]))
-    assert [row.words[0] for row in second.rows if row.heading][-2:] == ["satellite", "mean"]
-    assert second.rows[-1].words[1:] == (
-        "0.921 ±0.065",
-        "0.997 ±0.004",
-        "0.998 ±0.002",
-        "0.320 ±0.114",
-        "0.853 ±0.083",
-        "0.960 ±0.041",
-    )
-    assert sgp.paper_table("embedplan", 3, to_frame([])).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
-    untrained, within_pools, among_all = sgp.paper_table("embedplan", 4, to_frame([])).rows
-    assert untrained.words[:2] == ("embedplan untrained · paper, published", "0.039 ±0.001")
-    assert within_pools.words[2:] == (
-        "0.066 ±0.005",
-        "0.092 ±0.012",
-        "0.372 ±0.038",
-        "0.546 ±0.055",
-        "",
-        "0.997 ±0.001",
-    )
-    assert among_all.words[-2:] == ("0.512 ±0.166", "")
-    for number in PAPER.tables:
-        assert table_inputs(["embedplan", number]).table().markdown().count("\n") > 5
 
 
 def ours(value, **place):

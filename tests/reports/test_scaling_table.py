@@ -71,13 +71,6 @@ def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
     )
 
 
-def test_planners_that_no_validation_selected_and_other_domains_have_their_places():
-    ours = [score("scale", 8, selected_by="", domain="courier"), score("sumcov", 3.5, selected_by="", domain="courier")]
-    sheet = sgp.scaling_table(both(ours))
-    assert sheet.headings[-3:] == ("As trained Scale", "As trained SumCov", "n")
-    assert lines(sheet)[-1] == ("courier", "m v x1", *[""] * 6, "8", "3.50", "- / - / - / 100")
-
-
 def test_a_curve_that_was_stopped_from_outside_is_marked():
     subject = Measurement(method="m", variant="v", domain=DOMAIN, suite="s", split="scaling", seed=13, note="2 cores")
     for ended in StopReason:

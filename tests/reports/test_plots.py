@@ -1,11 +1,51 @@
-"""Comparison of two planners: plotted instances, position of unsolved ones, and counts of solved ones."""
+"""Plots of rates, and the comparison of two planners."""
 
 from __future__ import annotations
 
+import pandas as pd
+import pytest
+
 from sgp.evaluation.attempts import attempts_frame
+from sgp.evaluation.scores import wilson
 from sgp.planning.rollout import Outcome
 from sgp.planning.subject import Subject
-from sgp.reports.plots import two_planners
+from sgp.reports.plots import rates, two_planners
+
+COLUMNS = ["panel", "line", "series", "value", "count"]
+SHOWN = pd.DataFrame(
+    [
+        ("gripper", "delta", "ours", 0.25, 16),
+        ("gripper", "delta", "published", 0.5, 16),
+        ("gripper", "state", "ours", 1.0, 16),
+        ("visitall", "state", "ours", 0.0, 219),
+    ],
+    columns=COLUMNS,
+)
+
+
+def test_every_rate_is_a_dot_between_the_ends_of_its_interval():
+    drawn = {}
+    for trace in rates(SHOWN, "Coverage").data:
+        for x, more, less in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True):
+            drawn[trace.name, x] = (x - less, x + more)
+    assert len(drawn) == len(SHOWN)
+    for row in SHOWN.itertuples():
+        assert drawn[row.series, row.value] == pytest.approx(wilson(row.value, row.count))
+
+
+def test_panels_and_lines_stand_in_the_order_given():
+    figure = rates(SHOWN, "Coverage", axis="share")
+    assert [each.text for each in figure.layout.annotations] == ["gripper", "visitall"]
+    assert list(figure.layout.yaxis.ticktext) == ["delta", "state"]
+    assert figure.layout.xaxis.title.text == "share"
+
+
+def test_names_are_text():
+    shown = pd.DataFrame([("<b>p</b>", "<i>l</i>", "<u>s</u>", 0.5, 2)], columns=COLUMNS)
+    text = rates(shown, "<a>t</a>").to_json()
+    assert not any(mark in text for mark in ("<b>", "<i>", "<u>", "<a>", r"\u003cb\u003e"))
+    assert "&lt;b&gt;p" in text
+
 
 ONE, OTHER = "m one", "m other"
 
