@@ -115,10 +115,10 @@ def notebooks_home(shared_home):
 def test_every_cell_runs_on_the_fast_path(name, notebooks_home, tmp_path, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(notebooks_home))
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from execution import execute, prepared
+    from build import executed
 
-    executed = execute(prepared(FOLDER / f"{name}.ipynb", full=False), tmp_path)
-    assert all(cell.execution_count for cell in executed.cells if cell.cell_type == "code" and cell.source)
+    notebook = executed(FOLDER / f"{name}.ipynb", tmp_path, execute=True)
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code" and cell.source)
 
 
 @pytest.mark.parametrize("name", NAMES)
