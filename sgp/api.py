@@ -1,4 +1,4 @@
-"""What a user can do: train, solve, evaluate, diagnose, record and map. `import sgp` gives these names lazily."""
+"""Train, evaluate, diagnose, record and map. `import sgp` gives these names lazily."""
 
 from __future__ import annotations
 
@@ -76,21 +76,21 @@ def train(
     without: str = "",
     drawn: tuple[int, int] | None = None,
 ) -> Run:
-    """A trained run: the saved one with the same training configuration and data, else a new one.
+    """Train a method on a domain of a suite, or return the saved run with the same configuration and data.
 
-    Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
-    its own. A method that learns from transitions takes several domains.
+    Missing expert plans are made first, `jobs` at a time. With a `Cluster`, this machine makes the expert plans and a
+    machine of the cluster trains. A method that learns from transitions takes several domains.
 
     Args:
         overrides: fields of the variant's training configuration, nested ones with dots: `{"boosting.rounds": "200"}`.
-        again: train even where the same run is saved.
+        again: train even if the same run is saved.
         without: name of a training problem that is left out.
         drawn: the number of training problems, and the draw that chooses them.
     """
     learner, name, config = configured(method, variant, overrides)
     runner = executor(jobs)
     if not runner.remote:
-        choose_device(device)  # before expert plans are made: what it raises
+        choose_device(device)  # fails here for a missing device, before expert plans are made
     source = load_suite(suite)
     domains = [domain] if isinstance(domain, str) else domain
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
@@ -108,7 +108,7 @@ def train_split(
     overrides: Mapping[str, str] | None = None,
     device: str = "auto",
 ) -> Run:
-    """A run trained on the training side of a protocol's split, or the saved one; see `retrieve`."""
+    """Train a method on the training part of a protocol's split, or return the saved run; see `retrieve`."""
     learner, name, config = configured(method, variant, overrides)
     if learner.learns_from is not Transitions:
         raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
@@ -133,35 +133,35 @@ def train_given(
     jobs: int = 1,
     overrides: Mapping[str, str] | None = None,
 ) -> Run:
-    """A run trained on problems of one domain, or the saved one.
+    """Train a method on problems of one domain, or return the saved run.
 
     `plans` has a plan for each problem; an expert makes those that are None, `jobs` at a time. The run is saved under
-    a suite named by the hash of its problems.
+    a suite whose name is the hash of its problems.
     """
     learner, name, config = configured(method, variant, overrides)
-    choose_device(device)  # before expert plans are made: what it raises
+    choose_device(device)  # fails here for a missing device, before expert plans are made
     data = given_texts(learner.learns_from, problems, plans, jobs=jobs)
     return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, executor(1))
 
 
 def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
-    """A method, its variant's name with the overridden settings, and that training configuration."""
+    """Return a method, the name of its variant with the overridden settings, and the training configuration."""
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
     if isinstance(learner, Selectable):
-        configure_decoding(planning_method(method), config.decoding)  # what it raises
+        configure_decoding(planning_method(method), config.decoding)  # fails here for an unknown decoding
     return learner, name, config
 
 
 def _trained(
     key: RunKey, config: Any, data: Texts | ProtocolSplit, device: str, runner: Executor, again: bool = False
 ) -> Run:
-    """The saved run where configuration and data are the same, else a new one."""
-    found = None if again else _usable_run(key)
-    same = found is not None and found.record["data"]["sha256"] == data.sha256
-    if found is not None and same and is_of_record(config, found.training):
-        logger.info("%s is of this configuration and these data: nothing to train", found.folder)
-        return found
+    """Return the saved run if its configuration and data are the same, else train a new one."""
+    saved = None if again else _usable_run(key)
+    same = saved is not None and saved.record["data"]["sha256"] == data.sha256
+    if saved is not None and same and is_of_record(config, saved.training):
+        logger.info("%s has this configuration and these data: nothing to train", saved.folder)
+        return saved
     logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
     if runner.remote:
         ((_, files),) = runner.map(_trained_files, [(key, config, data, device)])
@@ -174,7 +174,7 @@ def _trained(
 
 
 def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, folder: Path | None = None) -> None:
-    """Train a run into its place in the store, or into another folder."""
+    """Train a run and write it to its folder in the store, or to another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
     with new_run(key, origin, folder) as draft:
@@ -182,15 +182,15 @@ def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, 
 
 
 def _trained_files(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str) -> dict[str, bytes]:
-    """The files of a run that is trained on another machine."""
-    with tempfile.TemporaryDirectory() as there:
-        folder = Path(there) / "run"
+    """Train a run on this machine and return its files, for the machine that has the store."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "run"
         _train(key, config, texts, device, folder)
         return Folder(folder).files()
 
 
 def _usable_run(key: RunKey) -> Run | None:
-    """The saved run; None if there is none, or it does not load here."""
+    """Return the saved run, or None if there is none or it does not load here."""
     try:
         run = find_run(key)
         if run is not None:
@@ -218,15 +218,15 @@ def evaluate(
     decodings: Sequence[str] = (DEFAULT,),
     keep: Keep = "auto",
 ) -> Evaluation:
-    """Run every planner on every problem of the splits (default: all but `train`) and validate the plans by VAL.
+    """Solve every problem of the splits (default: all but `train`) by every run, and validate the plans by VAL.
 
-    A run is measured on the suite's domain with the same predicates and actions, by each of the `decodings`.
+    A run is evaluated on the suite's domain with the same predicates and actions, with each of the `decodings`.
 
     Args:
-        jobs: processes at a time, 1 being this one; or the machines of a `Cluster`.
-        rollouts: folder that receives every rollout, a file each; the dashboard shows those in
+        jobs: number of processes (1: this process), or a `Cluster`.
+        rollouts: folder to which every rollout is written, one file each; the dashboard shows the rollouts in
             `own_rollouts_folder()`.
-        keep: what these rollouts store, as for `solve`.
+        keep: what the written rollouts store, as for `solve`.
     """
     check_keep(keep)
     if rollouts is None and keep != "auto":
@@ -261,18 +261,18 @@ def evaluate(
 
 
 def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
-    """Each run once, opened."""
+    """Open each run once."""
     given = [runs] if isinstance(runs, Run | Path | str) else runs
     return list({run.folder: run for run in map(open_run, given)}.values())
 
 
 def export(run: RunLike, file: Path | str) -> None:
-    """Write a run with its encoder, model, card and scores as one archive."""
+    """Write a run with its encoder, model, card and scores to one archive."""
     export_run(open_run(run), Path(file))
 
 
 def import_run(file: Path | str, replace: bool = False) -> Run:
-    """Put an exported run into the store, once it has loaded and reproduced its vectors."""
+    """Copy an exported run to the store after it has loaded and reproduced its vectors."""
     with unpacked_run(Path(file)) as run:
         require_loadable(run)
         return place_run(run, replace)
@@ -286,10 +286,10 @@ def diagnose(
     decodings: Sequence[str] = (DEFAULT,),
     renamings: int = 0,
 ) -> pd.DataFrame:
-    """How runs see the expert's decisions on a suite's splits (metrics of `diagnostics`).
+    """Measure how runs rank the expert's decisions on a suite's splits (metrics of `sgp.analysis.diagnostics`).
 
-    With `renamings`, also the share of decisions that changes if all objects are renamed, over so many random renamings
-    (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`.
+    With `renamings`, also measure the share of decisions that changes when all objects are renamed, over this number
+    of random renamings (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`.
     """
     source = load_suite(suite)
     require_decodings(decodings)
@@ -313,11 +313,11 @@ def diagnose(
 
 
 def _require_unmet(run: Run, suite: Suite) -> None:
-    """Refuse a run that learned from instances of the suite by a protocol: the splits are these instances."""
+    """Raise InputError for a run that was trained by a protocol on the suite: its splits have the same instances."""
     if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
         raise InputError(
-            f"{run.folder} learned from instances of suite {suite.name} by a protocol of 'sgp retrieve', and its "
-            "splits are these instances; use another suite, or a run that 'sgp train' made"
+            f"{run.folder} was trained by a protocol of 'sgp retrieve' on instances of suite {suite.name}, which are "
+            "also in its splits; use another suite, or a run that 'sgp train' made"
         )
 
 
@@ -329,26 +329,26 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
 
 
 def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner: Planner | None = None) -> Recorded:
-    """A rollout of a run as a file holds it, with an explanation of every choice.
+    """Return a rollout of a run in the form that is written to files, with an explanation of every choice.
 
-    `planner` is the one that made it if it is not the run's own. If the state space is small, the record also holds
-    the distance of every state to the goal.
+    `planner` is the planner that made the rollout if it is not the run's own. If the state space is small, the record
+    also has the distance of every state to the goal.
     """
     opened = open_run(run)
     policy = (planner or planner_of(opened, decoding)).policy
-    said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
-    why = [{**reasons, **expected} for reasons, expected in said]
-    known = remaining_in_passing(rollout)
-    left = None if known is None else known.record()
-    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why, left=left)
+    pairs = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
+    explanations = [{**explanation, **expectation} for explanation, expectation in pairs]
+    remaining = remaining_in_passing(rollout)
+    left = None if remaining is None else remaining.record()
+    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=explanations, left=left)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
 def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool = True) -> list[Path]:
-    """Map a run's training states, and the rollouts in these files that it made, to two dimensions.
+    """Project a run's training states, and its rollouts in the given files, to two dimensions.
 
-    By PCA, and unless `neighbours` is false also by UMAP, which takes seconds. Returns the files written: `map.json` in
-    the run's folder, and a map beside every file of rollouts.
+    The projections are PCA and, unless `neighbours` is false, UMAP, which takes seconds. Return the written files:
+    `map.json` in the run's folder, and a map beside every file of rollouts.
     """
     opened = open_run(run)
     files = {Path(file): _made_by(opened, Path(file)) for file in rollouts}
@@ -383,7 +383,7 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
 
 
 def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
-    """The rollouts of a file that a run made, as they are written and replayed."""
+    """Return the rollouts of a file that a run made, as written and as replayed."""
     made = subject_of(run)
     names = (made.planner, made.domain, made.seed)
     pairs = [
@@ -397,22 +397,22 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 
 
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
-    """The scores of attempts on a split of a suite, compared with its saved expert plans."""
+    """Return the scores of attempts on a split of a suite, compared with its saved expert plans."""
     place = subject.domain, subject.split
     return scores(subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place))
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
-    """When and where a run is measured on a suite."""
-    elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
-    seconds = "processor seconds" if limit.processor else "seconds"
+    """Return the note of a measurement: date, machine, versions, training suite and limits."""
+    trained_on = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
+    seconds = "CPU seconds" if limit.processor else "seconds"
     limits = {"actions": limit.actions, "decisions": limit.decisions, seconds: limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
-    return f"{measured_here(run, jobs)}{elsewhere}{limited}"
+    return f"{measured_here(run, jobs)}{trained_on}{limited}"
 
 
 def measured_here(run: Run, jobs: Jobs) -> str:
-    """When and where something is measured, with which versions."""
+    """Return the date, the machine and the library versions of a measurement."""
     known = run.record["versions"].items()
     versions = ", ".join(f"{name} {version}" for name, version in known if name not in ("python", "numpy"))
     where = "a Ray cluster" if executor(jobs).remote else f"{cores()} cores"
@@ -420,7 +420,7 @@ def measured_here(run: Run, jobs: Jobs) -> str:
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:
-    """The suite's domain that a run can plan in: of its name, or of its predicates and actions."""
+    """Return the suite's domain with the predicates and actions of a run's domain; prefer the one of the same name."""
     domain, text = run.key.domain, run.domain_text
     names = sorted(suite.domains, key=lambda name: name != domain)  # the same name first
     texts = {name: suite.domain_text(name) for name in names}

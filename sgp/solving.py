@@ -21,7 +21,7 @@ RunLike = Run | Path | str  # an opened run, or its folder
 
 
 def run_for(problem: Problem) -> Run:
-    """A trained run for a problem's domain: one that comes with the package, or else the user's latest.
+    """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest.
 
     Raises DomainMismatch if there is none.
     """
@@ -39,12 +39,12 @@ def solve(
     decoding: str = DEFAULT,
     keep: Keep = "auto",
 ) -> Rollout:
-    """A rollout of one problem by a trained run; by default by the one that `run_for` finds.
+    """Solve one problem by a trained run, by default the one that `run_for` finds, and return the rollout.
 
-    `keep`: what its steps store, all candidates ("steps"), only the chosen ones ("plan"), or all if they are few
-    ("auto"). If its goal has alternatives, the rollout is that of the first that is solved.
+    `keep` says what the steps store: all candidates ("steps"), only the chosen ones ("plan"), or all candidates if
+    they are few ("auto"). For a disjunctive goal, return the rollout of the first disjunct that is solved.
     """
-    tasks = [read_task(each, limit) for each in problem.alternatives()]
+    tasks = [read_task(alternative, limit) for alternative in problem.alternatives()]
     task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
@@ -55,4 +55,4 @@ def solve(
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
     rollouts = replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
-    return next((each for each in rollouts if each.solved), rollouts[0])
+    return next((rollout for rollout in rollouts if rollout.solved), rollouts[0])

@@ -11,7 +11,7 @@ from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import builtin_domains, domain_plugins
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
-from sgp.methods import get_method, house_keys, method_plugins
+from sgp.methods import built_in_keys, get_method, method_plugins
 from sgp.methods.contract import PlanningMethod
 from sgp.methods.run_lookup import shipped_folders
 from sgp.reports.papers import listed
@@ -46,7 +46,7 @@ def domains() -> Table:
 def methods() -> Table:
     """Methods with what they learn from, their variants and decodings, the default first; other packages' by name."""
     table = Table("method", "variants", "decodings", "learns from", "paper", title="methods")
-    for key in house_keys():
+    for key in built_in_keys():
         try:
             method = get_method(key)
         except MissingLibrary as error:

@@ -28,7 +28,7 @@ _SHARED = frozenset(
 
 
 @cache
-def house_keys() -> tuple[str, ...]:
+def built_in_keys() -> tuple[str, ...]:
     """Return the keys of the built-in methods in alphabetical order, without importing them."""
     names = {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
     return tuple(sorted(map(method_key, names)))
@@ -37,12 +37,12 @@ def house_keys() -> tuple[str, ...]:
 @cache
 def method_plugins() -> dict[str, Plugin]:
     """Return the methods of other packages by key, without importing them."""
-    return plugins("sgp.methods", house_keys())
+    return plugins("sgp.methods", built_in_keys())
 
 
 def method_keys() -> tuple[str, ...]:
     """Return the keys of all methods in alphabetical order, without importing them."""
-    return tuple(sorted((*house_keys(), *method_plugins())))
+    return tuple(sorted((*built_in_keys(), *method_plugins())))
 
 
 @cache
@@ -95,7 +95,7 @@ def all_methods() -> tuple[Method, ...]:
         try:
             found.append(get_method(key))
         except (PluginError, MissingLibrary) as error:
-            if key in house_keys():
+            if key in built_in_keys():
                 raise
             logger.warning("%s", error)
     return tuple(found)

@@ -12,7 +12,7 @@ import sgp
 from sgp.contracts import MethodContract
 from sgp.datasets.runs import list_runs, open_run
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.methods import get_method, house_keys
+from sgp.methods import built_in_keys, get_method
 from sgp.methods.configuration import configure, configure_decoding
 from sgp.methods.contract import PlanningMethod
 from sgp.methods.loading import load_planner
@@ -24,7 +24,7 @@ SUITE = sgp.load_suite("state-centric")
 class TestBuiltIn(MethodContract):
     """Runs the contract that methods of other packages share."""
 
-    keys = tuple(key for key in house_keys() if isinstance(get_method(key), PlanningMethod))
+    keys = tuple(key for key in built_in_keys() if isinstance(get_method(key), PlanningMethod))
     settings = QUICK_OF
     variants: ClassVar = {"embedplan": ["hashed-atoms"]}  # the same code reads vectors that need weights
     beyond_sample: ClassVar = (pytest.mark.slow,)

@@ -136,7 +136,7 @@ def kinds(tmp_path, monkeypatch, home):
         (tmp_path / f"{name}.py").write_text(text)
 
     def forget():
-        methods.house_keys.cache_clear()
+        methods.built_in_keys.cache_clear()
         methods.get_method.cache_clear()
         for name in KINDS:
             sys.modules.pop(f"sgp.methods.{name}", None)

@@ -23,7 +23,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods import all_methods, house_keys
+from sgp.methods import all_methods, built_in_keys
 from sgp.methods.contract import PlanningMethod, PredictingMethod
 from sgp.methods.loading import model_of, planner_of
 from sgp.planning.planner import Limit
@@ -72,7 +72,7 @@ def test_plans_are_those_of_before(planner, home):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", house_keys())
+@pytest.mark.parametrize("method", built_in_keys())
 def test_quickly_trained_methods_do_what_they_did(method, home):
     before = [row for row in csv.DictReader(FROZEN.read_text().splitlines()) if row["method"] == method]
     now = [dict(zip(FIELDS, map(str, row), strict=True)) for row in frozen_rows(method)]
