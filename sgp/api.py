@@ -16,15 +16,16 @@ from sgp.analysis.explanations import expectation_records, explanation_records
 from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
-from sgp.datasets.given_problems import Plan, given_texts
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
     Demonstration,
+    Plan,
     Texts,
     Transitions,
     demonstrations,
+    given_texts,
     learning_texts,
     load_training_data,
 )

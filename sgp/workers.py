@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import socket
 import tempfile
 import threading
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sgp.errors import ConfigurationError, ToolError
 
@@ -46,66 +47,32 @@ class Folder:
         return {file.name: file.read_bytes() for file in sorted(self.path.iterdir()) if file.is_file()}
 
 
-class Executor(Protocol):
-    """Runs tasks, `slots` at a time; `remote` where the files of this machine are out of reach."""
+@dataclass(frozen=True)
+class Local:
+    """Processes of this machine by joblib, `slots` at a time; 1 is this process alone."""
 
-    @property
-    def remote(self) -> bool:
-        """Whether tasks run on machines that do not see the store of this one."""
-
-    @property
-    def slots(self) -> int:
-        """Number of tasks that run at a time."""
+    slots: int = 1
+    remote: ClassVar[bool] = False  # whether tasks run on machines that do not see the store of this one
 
     def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
         """Call a function for each task; yield the task's number and its result in order of completion."""
+        if self.slots > 1:
+            tasks = list(tasks)
+            workers = min(self.slots, len(tasks))
+            if workers > 1:
+                import joblib
 
-    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Like `map`, for a function that runs tasks itself: its last argument is the executor for them."""
-
-
-@dataclass(frozen=True)
-class Serial:
-    """This process, one task after the other."""
-
-    remote: ClassVar[bool] = False
-    slots: ClassVar[int] = 1
-
-    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Call a function for each task when the result is requested."""
+                with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+                    parallel = joblib.Parallel(n_jobs=self.slots, return_as="generator_unordered")
+                    numbered = joblib.delayed(_numbered)
+                    yield from parallel(numbered(workers, *pair, function) for pair in enumerate(tasks))
+                return
         for number, task in enumerate(tasks):
             yield number, _call(function, task)
 
     def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Run the nested tasks in this process, too."""
-        return self.map(function, ((*task, self) for task in tasks))
-
-
-@dataclass(frozen=True)
-class Processes:
-    """Several processes of this machine, by joblib."""
-
-    slots: int
-    remote: ClassVar[bool] = False
-
-    def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Call a function for each task in one of the processes; a single task runs in this one."""
-        import joblib
-
-        all_tasks = list(tasks)
-        if len(all_tasks) < 2:
-            yield from Serial().map(function, all_tasks)
-            return
-        workers = min(self.slots, len(all_tasks))
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            parallel = joblib.Parallel(n_jobs=self.slots, return_as="generator_unordered")
-            yield from parallel(
-                joblib.delayed(_numbered)(workers, number, function, task) for number, task in enumerate(all_tasks)
-            )
-
-    def map_nested(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Run the nested tasks of a task in its process."""
-        return self.map(function, ((*task, Serial()) for task in tasks))
+        """Like `map`, for a function that runs tasks itself: its last argument is the executor for them."""
+        return self.map(function, ((*task, Local()) for task in tasks))
 
 
 @dataclass(frozen=True)
@@ -129,7 +96,7 @@ class Cluster:
 
     @property
     def slots(self) -> int:
-        """The cluster's number of processors at present."""
+        """The cluster's present number of processors."""
         processors = int(_connected(self.address).cluster_resources().get("CPU", 0))
         if not processors:
             raise ToolError(
@@ -139,7 +106,7 @@ class Cluster:
         return processors
 
     def map(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Call a function for each task on one of the machines; yield number and result in order of completion."""
+        """As `Local.map`, on the machines of the cluster."""
         ray = _connected(self.address)
         remote = ray.remote(_run_remotely).options(num_cpus=1, max_retries=RETRIES)
         uploaded: dict[Folder, Any] = {}
@@ -148,7 +115,7 @@ class Cluster:
             if not isinstance(value, Folder):
                 return value
             if value not in uploaded:
-                uploaded[value] = ray.put(_Packed.of(value))
+                uploaded[value] = ray.put(_Files(value.files()))
             return uploaded[value]
 
         waiting, running = enumerate(tasks), dict[Any, int]()
@@ -180,14 +147,13 @@ class Cluster:
             pool.shutdown(cancel_futures=True)
 
 
+Executor = Local | Cluster
 Jobs = int | Executor  # a number of processes on this machine, or an executor
 
 
 def executor(jobs: Jobs) -> Executor:
-    """The executor for a number of jobs: this process for 1, several processes for more."""
-    if not isinstance(jobs, int):
-        return jobs
-    return Serial() if jobs == 1 else Processes(jobs)
+    """The executor for a number of jobs."""
+    return Local(jobs) if isinstance(jobs, int) else jobs
 
 
 def worker_count() -> int:
@@ -243,24 +209,22 @@ def _call(function: Callable[..., Result], task: Arguments) -> Result:
     return function(*(str(value.path) if isinstance(value, Folder) else value for value in task))
 
 
-def _numbered(workers: int, number: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+def _numbered(workers: int, number: int, task: Arguments, function: Callable[..., Result]) -> tuple[int, Result]:
     os.environ[_WORKERS] = str(workers)
     return number, _call(function, task)
 
 
-@dataclass(frozen=True)
-class _Packed:
+class _Files(dict[str, bytes]):
     """The files of a folder on their way to another machine."""
 
-    sha256: str
-    files: Mapping[str, bytes]
-
-    @classmethod
-    def of(cls, folder: Folder) -> _Packed:
-        files, digest = folder.files(), sha256()
-        for name, content in files.items():
-            digest.update(f"{name} {len(content)} ".encode() + content)
-        return cls(digest.hexdigest(), files)
+    def unpacked(self) -> str:
+        """A folder with these files, on this machine until the process ends."""
+        digest = sha256(pickle.dumps(dict(self))).hexdigest()
+        if digest not in _unpacked:
+            folder = _unpacked[digest] = tempfile.TemporaryDirectory(prefix="sgp-")
+            for name, content in self.items():
+                (Path(folder.name) / name).write_bytes(content)
+        return _unpacked[digest].name
 
 
 _unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash, for the next task with the same folder
@@ -269,17 +233,7 @@ _unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash, for the 
 def _run_remotely(function: Callable[..., Result], *arguments: Any) -> Result:
     """Run a task in a process of another machine; Ray has replaced references by their values."""
     os.environ[_WORKERS] = str(cores())
-    return function(*(_path_of(value) if isinstance(value, _Packed) else value for value in arguments))
-
-
-def _path_of(packed: _Packed) -> str:
-    """A folder with these files, on this machine until the process ends."""
-    if packed.sha256 not in _unpacked:
-        folder = tempfile.TemporaryDirectory(prefix="sgp-")
-        for name, content in packed.files.items():
-            (Path(folder.name) / name).write_bytes(content)
-        _unpacked[packed.sha256] = folder
-    return _unpacked[packed.sha256].name
+    return function(*(value.unpacked() if isinstance(value, _Files) else value for value in arguments))
 
 
 def _connected(address: str) -> Any:

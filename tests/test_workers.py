@@ -22,7 +22,7 @@ from sgp.evaluation.attempts import RolloutRecorder
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
-from sgp.workers import ONE_THREAD, Cluster, Folder, Processes, Serial, executor, one_thread, worker_count
+from sgp.workers import ONE_THREAD, Cluster, Folder, Local, executor, one_thread, worker_count
 from tests.test_cli import call
 
 TINY = 100 * 2**20  # bytes of each machine's object store
@@ -87,7 +87,7 @@ def add_up(numbers, runner):
 
 every_kind = pytest.mark.parametrize(
     "runner",
-    [Serial(), Processes(2), pytest.param("cluster", marks=[pytest.mark.cluster, pytest.mark.timeout(900)])],
+    [Local(), Local(2), pytest.param("cluster", marks=[pytest.mark.cluster, pytest.mark.timeout(900)])],
     ids=["here", "processes", "cluster"],
     indirect=True,
 )
@@ -100,8 +100,8 @@ def runner(request):
 
 
 def test_workers_are_chosen_in_one_place():
-    assert executor(1) == Serial()
-    assert executor(3) == Processes(3)
+    assert executor(1) == Local()
+    assert executor(3) == Local(3)
     assert executor(Cluster("head:6379")) == Cluster("head:6379")
 
 
@@ -175,7 +175,7 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
     settings = {"boosting.rounds": "2"}
     cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
     found = []
-    for name, runner in (("here", Serial()), ("cluster", cluster)):
+    for name, runner in (("here", Local()), ("cluster", cluster)):
         monkeypatch.setenv("SGP_HOME", str(tmp_path / name))
         results = run_grid(cells, runner, diagnostics=True)
         scores = results.scores[~results.scores.metric.str.endswith(("seconds", "memory"))]
@@ -275,7 +275,7 @@ def _threads_and_share():
 
 @pytest.mark.slow
 def test_each_of_several_processes_has_one_thread_and_knows_how_many_work():
-    found = [each for _, each in Processes(2).map(_threads_and_share, [(), ()])]
+    found = [each for _, each in Local(2).map(_threads_and_share, [(), ()])]
     assert found == [(1, "1", 2)] * 2
     assert worker_count() == 1
 

@@ -1,16 +1,21 @@
-"""Atomic replacement of folders, with one lock for each folder."""
+"""Replacement of whole folders, with one lock for each folder."""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
+
+logger = logging.getLogger(__name__)
 
 LOCKS = ".locks"  # name of the folder of lock files, beside the locked folders
+_DRAFT = ".draft"  # end of the names of new folders and of their locks
+_PATIENCE = 2.0  # seconds to wait for a lock before the user is told
 
 
 @contextmanager
@@ -24,8 +29,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 @contextmanager
 def draft_folder(parent: Path, name: str) -> Iterator[Path]:
     """Yield a new hidden folder in `parent`, removed at the end; writers of the same `name` take turns."""
-    draft = parent / f".{name}.draft"
-    with locked(parent / f"{name}.draft"):  # not the draft's own lock, which readers of the draft may take
+    draft = parent / f".{name}{_DRAFT}"
+    with locked(parent / f"{name}{_DRAFT}"):  # not the draft's own lock, which readers of the draft may take
         shutil.rmtree(draft, ignore_errors=True)  # left over from a killed process
         draft.mkdir()
         try:
@@ -36,13 +41,33 @@ def draft_folder(parent: Path, name: str) -> Iterator[Path]:
 
 def put_in_place(draft: Path, target: Path) -> None:
     """Rename a folder to `target`, replacing an existing folder."""
-    replaced = target.parent / f".{target.name}.replaced"
+    replaced = _replaced(target)
     with locked(target):
-        shutil.rmtree(replaced, ignore_errors=True)
         if target.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
             os.replace(target, replaced)
         os.replace(draft, target)
         shutil.rmtree(replaced, ignore_errors=True)
+
+
+def restore(target: Path) -> None:
+    """Put back the old folder of a replacement whose process was killed between its two renames."""
+    replaced = _replaced(target)
+    if replaced.is_dir() and not target.exists():
+        with locked(target):
+            if replaced.is_dir() and not target.exists():  # no other process has finished meanwhile
+                os.replace(replaced, target)
+
+
+def restore_all(parent: Path, folders: str = "") -> None:
+    """`restore` in all folders below `parent` that match a glob pattern, such as `*/*/`."""
+    for replaced in parent.glob(f"{folders}.*.replaced"):
+        restore(replaced.with_name(replaced.name.removeprefix(".").removesuffix(".replaced")))
+
+
+def _replaced(target: Path) -> Path:
+    """Where the old folder is during a replacement."""
+    return target.parent / f".{target.name}.replaced"
 
 
 def is_lockable(folder: Path) -> bool:
@@ -52,11 +77,22 @@ def is_lockable(folder: Path) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which need not exist, against other processes and threads; do not nest."""
+    """Hold the lock of a folder, which need not exist, against other processes and threads; do not nest.
+
+    A wait of more than two seconds is reported once.
+    """
     file = folder.parent / LOCKS / folder.name
     file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file):
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=_PATIENCE)
+    except Timeout:
+        logger.warning("waiting for another process that writes %s", folder.with_name(folder.name.removesuffix(_DRAFT)))
+        lock.acquire()
+    try:
         yield
+    finally:
+        lock.release()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Folders of PDDL become suites: links are entered, compressed files read, and ignored files reported."""
+"""Import of folders of PDDL as suites: links are followed, compressed files read, and ignored files reported."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ logger = logging.getLogger(__name__)
 _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress}
 _DOMAIN = re.compile(r"\(\s*define\s*\(\s*domain(?=[\s()])\s*([^\s()]*)")
 _DOMAIN_OF_PROBLEM = re.compile(r"\(\s*:domain\s+([^\s()]+)")
-_LISTED = 3  # of what is passed over
-PLAIN_SPLIT = "problems"  # problem files that stand beside their domain file
+_LISTED = 3  # names in a message about ignored files
+PLAIN_SPLIT = "problems"  # split of problem files beside their domain file
 _DOMAIN_FILE = "domain"
 _SPLIT_NAMES = {
     "train": "train",
@@ -61,7 +61,7 @@ _SPLIT_NAMES = {
     "test-extrapolation": "extrapolation",
     "extrapolation": "extrapolation",
 }
-_NO_INSTANCES = {*_SPLIT_NAMES, "test", "testing", "easy", "medium", "hard"}  # folders that are splits
+_NO_INSTANCES = {*_SPLIT_NAMES, "test", "testing", "easy", "medium", "hard"}  # names of folders that are splits
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class SourceFile:
 
     @classmethod
     def at(cls, path: Path, folders: tuple[str, ...]) -> SourceFile:
-        """The file at a path."""
+        """The file at a path below these folders."""
         packing = path.suffix.lower() if path.suffix.lower() in _UNPACK else ""
         plain = Path(path.stem) if packing else Path(path.name)
         return cls(path, folders, plain.stem, plain.suffix.lower(), packing)
@@ -95,32 +95,32 @@ class SourceFile:
 
     @cached_property
     def domain_text(self) -> str | None:
-        """The text where it declares a domain; None where it declares none."""
+        """The text if it declares a domain, else None."""
         text = self.text
         return text if _DOMAIN.search(normalise(text)) else None
 
     @property
     def domain_name(self) -> str:
-        """The name of the domain that it declares or that its problem is of, "" where there is none."""
+        """Name of the domain that the file declares or that its problem names, or ""."""
         text = normalise(self.text)
         found = _DOMAIN.search(text) or _DOMAIN_OF_PROBLEM.search(text)
         return found[1] if found else ""
 
     @property
     def place(self) -> str:
-        """Where it is below the root, for people."""
+        """Path below the root, for messages."""
         return printable("/".join((*self.folders, self.path.name)))
 
 
 class SourceTree:
-    """All files below a folder but hidden ones. A linked folder is entered unless it contains the link."""
+    """All files below a folder except hidden ones. A linked folder is entered unless it contains the link."""
 
     def __init__(self, root: Path):
         self.root = root
         self.pddl: list[SourceFile] = []
         self.plans: dict[tuple[tuple[str, ...], str], list[SourceFile]] = {}  # by folders and name
-        self.used: set[Path] = set()  # of the plans
-        self._passed_over: dict[str, list[str]] = {}
+        self.used: set[Path] = set()  # plans that belong to a problem
+        self._ignored: dict[str, list[str]] = {}
         self._read()
         self.pddl.sort(key=_natural)
 
@@ -138,37 +138,37 @@ class SourceTree:
             for path in entries:
                 file = SourceFile.at(path, folders)
                 if path.name.startswith("."):
-                    self.pass_over("hidden files and folders", file.place)
+                    self.ignore("hidden files and folders", file.place)
                 elif path.is_dir() and path.resolve() in above:
-                    self.pass_over("links to folders that they stand in", file.place)
+                    self.ignore("links to folders that they stand in", file.place)
                 elif path.is_dir():
                     waiting.append((path, (*folders, path.name), above))
                 elif path.is_symlink() and not path.exists():
-                    self.pass_over("broken links", file.place)
+                    self.ignore("broken links", file.place)
                 elif file.ending not in (".pddl", ".plan") or not path.is_file():
-                    self.pass_over("other files than .pddl and .plan", file.place)
+                    self.ignore("other files than .pddl and .plan", file.place)
                 elif file.ending == ".pddl":
                     self.pddl.append(file)
                 else:
                     self.plans.setdefault((folders, file.name), []).append(file)
 
-    def pass_over(self, what: str, place: str) -> None:
-        """Takes down that something is not read."""
-        self._passed_over.setdefault(what, []).append(place)
+    def ignore(self, what: str, place: str) -> None:
+        """Note that a file is ignored."""
+        self._ignored.setdefault(what, []).append(place)
 
     def log(self) -> None:
-        """Logs what was passed over as warnings, a line for each kind, with its number and the first names."""
-        for what, places in self._passed_over.items():
-            logger.warning("%s: passed over are %s: %s", self.root, what, listed(sorted(places)))
+        """Log the ignored files as warnings, a line for each kind, with their number and the first names."""
+        for what, places in self._ignored.items():
+            logger.warning("%s: ignored are %s: %s", self.root, what, listed(sorted(places)))
 
 
 def listed(names: list[str]) -> str:
-    """How many names there are, and the first of them."""
+    """Number of names, and the first of them."""
     return f"{len(names)} ({', '.join(names[:_LISTED])}{', ...' if len(names) > _LISTED else ''})"
 
 
 def _natural(file: SourceFile) -> tuple[tuple[int, str], ...]:
-    """Sorts p2 before p10."""
+    """Sort key that puts p2 before p10."""
     parts = re.split(r"(\d+)", "/".join((*file.folders, file.path.name)))
     return tuple((int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts))
 
@@ -185,13 +185,13 @@ class _Found:
 
 @dataclass
 class _Source:
-    """A future domain of the suite: its file, its folder, and its problem files, some named by their folder."""
+    """A future domain of the suite: its file, its folder, and its problem files."""
 
     file: SourceFile
     base: tuple[str, ...]
     problems: list[SourceFile] = field(default_factory=list)
-    instances: set[tuple[str, ...]] = field(default_factory=set)
-    named: bool = False  # by its file
+    instances: set[tuple[str, ...]] = field(default_factory=set)  # folders that name the problem in them
+    named: bool = False  # by its file instead of its folder
 
 
 def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
@@ -219,7 +219,7 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
 
 
 def _copy(tree: SourceTree, target: Path) -> None:
-    """Copies what a folder holds to the place of a suite, whole."""
+    """Copy the domains, problems and plans of a folder to the folder of a suite."""
     sources, name = _sources(tree), target.name
     with draft_folder(target.parent, name) as draft:
         suite = Suite(
@@ -235,7 +235,7 @@ def _copy(tree: SourceTree, target: Path) -> None:
             raise SuiteError(f"names in {tree.root} cannot be written to {MANIFEST}; rename files of unusual names")
         for plan in chain.from_iterable(tree.plans.values()):
             if plan.path not in tree.used:
-                tree.pass_over("plans without a problem of their name", plan.place)
+                tree.ignore("plans without a problem of their name", plan.place)
         experts = home() / "experts" / name
         if suite.experts.is_dir():
             put_in_place(suite.experts, experts)
@@ -247,7 +247,7 @@ def _copy(tree: SourceTree, target: Path) -> None:
 def _sources(tree: SourceTree) -> list[_Source]:
     """The domains of a folder, each with its problem files.
 
-    Domain files of one text that stand in folders of instances, or below another, are one domain.
+    Copies of a domain file in the folders of instances, or below another copy, are one domain.
     """
     domains: dict[tuple[str, ...], list[SourceFile]] = {}
     problems: list[SourceFile] = []
@@ -262,7 +262,7 @@ def _sources(tree: SourceTree) -> list[_Source]:
     for file in problems:
         above = next((place for place in _upwards(file.folders) if place in domains), None)
         if above is None:
-            tree.pass_over("problem files without a domain file in a folder above", file.place)
+            tree.ignore("problem files without a domain file in a folder above", file.place)
             continue
         domain = _domain_of(file, domains[above])
         source = found.setdefault(domain.path, _Source(domain, above))
@@ -274,7 +274,7 @@ def _sources(tree: SourceTree) -> list[_Source]:
     texts = {source.file.domain_text for source in joined}
     for file in chain.from_iterable(domains.values()):
         if file.path not in found and file.domain_text not in texts:
-            tree.pass_over("domain files without problems", file.place)
+            tree.ignore("domain files without problems", file.place)
     in_folder = Counter(source.base for source in joined)
     for source in joined:
         source.named |= source.file.name != _DOMAIN_FILE and in_folder[source.base] > 1
@@ -287,13 +287,13 @@ def _upwards(folders: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 
 
 def _like(domain: SourceFile, problem: SourceFile) -> str:
-    """The folder of a problem file beside its domain file, if it is named as pddlgym's are; else ""."""
+    """The folder of a problem file beside its domain file if it is named as in pddlgym, else ""."""
     folder = problem.folders[len(domain.folders)] if len(problem.folders) > len(domain.folders) else ""
     return folder if folder in (domain.name, f"{domain.name}_test") else ""
 
 
 def _domain_of(problem: SourceFile, candidates: list[SourceFile]) -> SourceFile:
-    """Of domain files in one folder that of a problem file. Raises SuiteError where that is not known."""
+    """The domain file of a problem among those of one folder. Raises SuiteError if it is ambiguous."""
     if len(candidates) == 1:
         return candidates[0]
     ways = (
@@ -307,13 +307,13 @@ def _domain_of(problem: SourceFile, candidates: list[SourceFile]) -> SourceFile:
             return found[0]
     first, second = (each.path.name for each in candidates[:2])
     raise SuiteError(
-        f"{candidates[0].path.parent} holds several domain files ({first}, {second}), and which of them "
-        f"{problem.place} is of is not clear; keep one, or name it domain.pddl"
+        f"{candidates[0].path.parent} holds several domain files ({first}, {second}), and it is not clear "
+        f"which of them {problem.place} belongs to; keep one, or name it domain.pddl"
     )
 
 
 def _joined(sources: list[_Source], domains: Mapping[tuple[str, ...], list[SourceFile]]) -> list[_Source]:
-    """The same where copies of a domain file in folders of instances, or below another copy, are one domain."""
+    """The sources, with copies of a domain file in folders of instances or below another copy joined to one domain."""
     copies: dict[str | None, list[_Source]] = {}
     for source in sources:
         copies.setdefault(source.file.domain_text, []).append(source)
@@ -342,7 +342,7 @@ def _joined(sources: list[_Source], domains: Mapping[tuple[str, ...], list[Sourc
 
 
 def _is_instance(source: _Source, copies: list[_Source]) -> bool:
-    """Whether a domain file and one problem file are in a folder that is no split and has no copies below."""
+    """Whether a folder holds a domain file and one problem file, is no split, and has no copies below it."""
     base = source.base
     if not base or base[-1] in _NO_INSTANCES or [each.folders for each in source.problems] != [base]:
         return False
@@ -350,7 +350,7 @@ def _is_instance(source: _Source, copies: list[_Source]) -> bool:
 
 
 def _problem_files(source: _Source) -> dict[str, list[_Found]]:
-    """The problem files by split, in the order of the paper's splits, then of their names."""
+    """The problem files by split, in the order of the paper's splits, then by name."""
     found: dict[str, list[_Found]] = {}
     renamed: list[str] = []
     beside = Counter(file.folders for file in source.problems)
@@ -381,7 +381,7 @@ def _problem_files(source: _Source) -> dict[str, list[_Found]]:
 
 
 def _split_of(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The split that a file's folders stand for, and the folders that do not tell it (part of the problem's name)."""
+    """The split that a file's folders stand for, and the other folders, which become part of the problem's name."""
     if not folders:
         return PLAIN_SPLIT, ()
     known = _SPLIT_NAMES.get(folders[0].lower())
@@ -391,12 +391,12 @@ def _split_of(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 def _text(name: str) -> str:
-    """A name of files as text that can name a file in the store: bytes that are no text are replaced."""
+    """A file's name as text that can name a file in the store: bytes that are no text are replaced."""
     return os.fsencode(name).decode("utf-8", "replace").lstrip(".") or "unnamed"
 
 
 def _free(taken: Collection[str], *names: str) -> str:
-    """The first of some names that is not taken, else the first with a number."""
+    """The first name that is not taken, else the first one with a number."""
     wanted = [_text(name) for name in names if name]
     numbered = (f"{wanted[0]}-{number}" for number in count(2))
     return next(name for name in chain(wanted, numbered) if name not in taken)
@@ -406,7 +406,7 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
     file, pddl = source.file, source.file.text
     text = read_domain(pddl, str(file.path))
     write_text(suite.folder / name / "domain.pddl", pddl)
-    remarks = _Remarks(text.remarks)
+    remarks: list[str] = []
     splits: dict[str, tuple[Entry, ...]] = {}
     for split, found in _problem_files(source).items():
         entries: list[Entry] = []
@@ -416,7 +416,7 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
             problem = Problem(each.name, pddl, each.file.text, str(file.path), str(each.file.path))
             _, declared = checked(problem)
             problem.with_whole_costs()  # raises where experts could not plan for it
-            remarks.add(declared.remarks)
+            remarks += declared.remarks
             size = len(text.constants) + len(declared.objects)
             first = distinct.first(each.name, declared)
             like = "" if first == each.name else first
@@ -426,30 +426,18 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
         splits[split] = tuple(entries)
         if plans:
             write_plans(suite.experts / name / f"{split}.jsonl", plans)
-    remarks.log()
+    _log(text.remarks, remarks)
     built_in = serving(text)
     return SuiteDomain(name, built_in.name if built_in else "", sha256_of(pddl), splits)
 
 
-class _Remarks:
-    """What the readers noticed in a domain file and its problem files; of each kind the first problem file's."""
-
-    def __init__(self, of_domain: Iterable[str]):
-        self._of_domain = tuple(of_domain)
-        self._of_problems: dict[str, list[str]] = {}
-
-    def add(self, remarks: Iterable[str]) -> None:
-        """Takes in those of one problem file."""
-        for remark in remarks:
-            kind = re.sub(r" \(and \d+ more\)$", "", remark.partition(": ")[2])
-            self._of_problems.setdefault(kind, []).append(remark)
-
-    def log(self) -> None:
-        """Logs them as warnings."""
-        for remark in self._of_domain:
-            logger.warning("%s", remark)
-        for remarks in self._of_problems.values():
-            logger.warning("%s%s", remarks[0], f"; so in {len(remarks)} problem files" if len(remarks) > 1 else "")
+def _log(of_domain: Iterable[str], of_problems: Iterable[str]) -> None:
+    """Log the remarks on a domain file and its problem files; of each kind only the first problem file's."""
+    kinds: dict[str, list[str]] = {remark: [remark] for remark in of_domain}
+    for remark in of_problems:
+        kinds.setdefault(re.sub(r" \(and \d+ more\)$", "", remark.partition(": ")[2]), []).append(remark)
+    for first, *others in kinds.values():
+        logger.warning("%s%s", first, f"; so in {len(others) + 1} problem files" if others else "")
 
 
 def _plan_beside(tree: SourceTree, source: _Source, found: _Found, problem: Problem) -> Iterable[ExpertPlan]:

@@ -1,7 +1,7 @@
-"""Protocols of transition learning: what is learned from and what it is measured on.
+"""Protocols of transition learning: which transitions are training data and which are test data.
 
-Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendix A. A protocol splits the transitions
-of instances, their plans, the instances, or whole domains.
+A protocol splits the transitions of instances, their plans, the instances, or whole domains. Source: "Textual Planning
+with Explicit Latent Transitions" (embedplan), appendix A.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ logger = logging.getLogger(__name__)
 
 Protocol = Literal["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
-OF_SEVERAL = ("multi-domain", "cross-domain", "leave-one-out")  # domains
-_SHARE = 0.8  # of transitions, plans or instances that are learned from (embedplan, appendix A)
-_VALIDATION = 0.1  # of what is learned from, to select by; ours
+OF_SEVERAL = ("multi-domain", "cross-domain", "leave-one-out")  # protocols that need several domains
+_SHARE = 0.8  # training share of transitions, plans or instances (embedplan, appendix A)
+_VALIDATION = 0.1  # share of the training transitions that select a model; ours
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A side of a split in one domain: transitions, and whole plans where plans or instances were split."""
+    """Training or test part of one domain: transitions, and whole plans where plans or instances are split."""
 
     domain: str
     transitions: tuple[Transition, ...]
@@ -45,10 +45,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ProtocolSplit:
-    """What one model learns from and in which domains it is measured then, by a protocol and a seed; as text.
+    """Training and test domains of one model by a protocol and a seed.
 
-    `most` bounds the transitions of each domain that are learned from; `shots` is how many of each schema of the
-    domain measured are learned from beside, where it is left out.
+    `max_transitions` bounds the training transitions of each domain; `shots` is the number of training transitions of
+    each action schema of a test domain that is left out.
     """
 
     suite: str
@@ -61,12 +61,12 @@ class ProtocolSplit:
 
     @property
     def domain(self) -> str:
-        """The names of all domains that are learned from in one."""
+        """The names of all training domains in one."""
         return SEVERAL.join(self.train_domains)
 
     @property
     def sha256(self) -> str:
-        """Hash of all that decides what is learned from."""
+        """Hash of everything that determines the training data."""
         walks = (each.sha256 for name in self._learned for each in domain_instances(self.suite, name))
         parts = (
             self.protocol,
@@ -82,7 +82,7 @@ class ProtocolSplit:
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
-        """The transitions to learn from, a tenth of them to validate on."""
+        """The training transitions, a tenth of them for validation."""
         suite = load_suite(self.suite)
         rng = np.random.default_rng([self.seed, 1])
         train, validation = list[Transition](), list[Transition]()
@@ -102,7 +102,7 @@ class ProtocolSplit:
         return Transitions(self.suite, domains, tuple(train), tuple(validation), self.sha256)
 
     def held_out(self, domain: str) -> Part:
-        """What is measured on in a domain."""
+        """The test part of a domain."""
         part = split_instances(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
         if domain not in self._shown:
             return part
@@ -113,7 +113,7 @@ class ProtocolSplit:
 
     @property
     def _shown(self) -> tuple[str, ...]:
-        """Domains of which a few transitions are learned from."""
+        """Test domains of which a few transitions are training data."""
         return self.test_domains if self.shots else ()
 
     @property
@@ -121,7 +121,7 @@ class ProtocolSplit:
         return (*self.train_domains, *self._shown)
 
     def _shots(self, domain: str) -> list[Transition]:
-        """So many transitions of each schema, drawn; those of fewer shots are among those of more."""
+        """`shots` drawn transitions of each schema; those of fewer shots are among those of more."""
         found = split_instances(self.protocol, domain_instances(self.suite, domain), self.seed)[1].transitions
         of: dict[str, list[Transition]] = {}
         for place in np.random.default_rng([self.seed, 2]).permutation(len(found)):
@@ -132,7 +132,7 @@ class ProtocolSplit:
 def protocol_splits(
     suite: str, protocol: str, domains: Sequence[str] = (), seed: int = 0, most: int | None = None, shots: int = 0
 ) -> tuple[ProtocolSplit, ...]:
-    """What is learned and measured by a protocol, in all domains of a suite where none are named."""
+    """The splits of a protocol over the named domains of a suite, by default all."""
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
     if shots < 0 or (shots and protocol != "leave-one-out"):
@@ -164,7 +164,7 @@ def protocol_splits(
 
 
 def domain_instances(suite: str, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain, once a process: whoever learns and measures meets the same tasks."""
+    """The instances of a domain, cached in the process: training and measurement share their tasks."""
     return _instances(suite, load_suite(suite).manifest_sha256, home(), domain)
 
 
@@ -174,11 +174,11 @@ def _instances(suite: str, manifest: str, store: Path, domain: str) -> tuple[Ins
 
 
 def split_instances(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
-    """What is learned from in a domain, and what is measured on.
+    """The training and the test part of a domain.
 
-    Where domains are split, both are all of this one. Instances of equal objects and static facts are held out
-    together, and transitions that read like one that is learned from are not measured: both sides are disjoint
-    (embedplan, eq. 4 and 12), but for plans, which share steps (eq. 8). Raises SuiteError where there is too little to
+    Where whole domains are split, both are everything. Instances with equal objects and static facts are held out
+    together, and test transitions that read like a training transition are left out: the parts are disjoint (embedplan,
+    eq. 4 and 12), except that different plans share steps (eq. 8). Raises SuiteError where there is too little to
     split.
     """
     rng = np.random.default_rng([seed, PROTOCOLS.index("extrapolation" if protocol == "multi-domain" else protocol)])
@@ -209,7 +209,7 @@ def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, P
             for side, places in zip(sides, _parted(len(instance.walks), rng), strict=True):
                 side += [instance.walks[place] for place in places]
         else:
-            _tell_excluded(instance.domain, instance.name)
+            _warn_of_excluded(instance.domain, instance.name)
     if not sides[0]:
         raise SuiteError(
             f"every instance of {of[0].domain} has one plan alone; protocol plan-variant needs one with two"
@@ -218,7 +218,7 @@ def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, P
 
 
 @cache  # every model is measured on the same split
-def _tell_excluded(domain: str, name: str) -> None:
+def _warn_of_excluded(domain: str, name: str) -> None:
     logger.warning(
         "instance %s of %s has one plan alone; it is left out of protocol plan-variant, which parts an instance's "
         "plans: add starts to measure it",
@@ -249,7 +249,7 @@ def _part(domain: str, walks: Sequence[Trajectory]) -> Part:
 
 
 def _unlike(test: Part, learned_from: Sequence[Transition]) -> Part:
-    """What is measured on without what reads like something learned from. Raises SuiteError where nothing is left."""
+    """A test part without transitions that read like a training one. Raises SuiteError where nothing is left."""
     learned = {_read(each) for each in learned_from}
     kept = tuple(each for each in test.transitions if _read(each) not in learned)
     if not kept:
@@ -261,7 +261,7 @@ def _unlike(test: Part, learned_from: Sequence[Transition]) -> Part:
 
 
 def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
-    """A transition by what is said of it: the task's static facts and goal are not."""
+    """A transition as models read it: without the task's static facts and goal."""
     task, before, action, _ = transition
     return frozenset(map(task.fluent, task.fluents(before))), action
 

@@ -1,4 +1,4 @@
-"""Runs: trained models with their configuration, data, versions and a vector that proves them unchanged."""
+"""Runs: trained models with their configuration, data, versions, and check vectors that loading must reproduce."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.folders import is_lockable, locked, whole_folder
+from sgp.datasets.folders import is_lockable, locked, restore, restore_all, whole_folder
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
@@ -38,14 +38,14 @@ _RECORD_KINDS: Mapping[str, type] = {
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
-BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts of how it was made
-SECOND = "second."  # before the names of the files of a run's second planner
+BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts about the training, not the planner
+SECOND = "second."  # prefix of the files of a run's second planner
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
 
 @dataclass(frozen=True)
 class RunKey:
-    """Which run: its place in the store follows from it. `domain` joins the names of several by "+"."""
+    """Identity of a run, from which its folder follows. `domain` joins the names of several domains by "+"."""
 
     method: str
     variant: str
@@ -65,28 +65,28 @@ class RunKey:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a run is made from: its configuration of training, the PDDL of its domains by name, facts of its data."""
+    """What a run is made from: training configuration, PDDL of its domains by name, facts about its data."""
 
     training: Mapping[str, Any]
     domains: Mapping[str, str]
     data: Mapping[str, Any]
     device: Device
-    libraries: Sequence[str]  # those that the method names
+    libraries: Sequence[str]  # of the method
 
 
 @dataclass
 class RunDraft:
-    """A run that is being trained: a folder to write to and what will stand in its record."""
+    """A run during its training: the folder to write to and the future content of its record."""
 
     key: RunKey
     folder: Path
     device: Device = "cpu"
     facts: dict[str, Any] = field(default_factory=dict)
     check: dict[str, Any] = field(default_factory=dict)
-    libraries: tuple[str, ...] = ()  # beside those of the method, such as an encoder's
+    libraries: tuple[str, ...] = ()  # in addition to those of the method, such as an encoder's
 
     def keep_check(self, problem: Problem, vectors: Mapping[str, Vector]) -> None:
-        """Keeps a problem and vectors made from it, which loading must reproduce."""
+        """Save a problem and vectors computed from it, which loading must reproduce."""
         self.check = {
             "problem": {
                 "name": problem.name,
@@ -103,17 +103,17 @@ class Run:
 
     folder: Path
     record: Mapping[str, Any]
-    prefix: str = ""  # of the names of its files, where the folder is another run's
+    prefix: str = ""  # of its files' names, if the folder belongs to another run
 
     def file(self, name: str) -> Path:
-        """A file of the run that its method wrote by this name."""
+        """Path of a file that the run's method wrote under this name."""
         return self.folder / f"{self.prefix}{name}"
 
     @property
     def second(self) -> Run:
-        """The planner that came second where this one was selected among several, which this run's folder holds, too.
+        """The second best planner of a training that selected this one; it is saved in the same folder.
 
-        Raises ConfigurationError where it holds none.
+        Raises ConfigurationError if there is none.
         """
         second = self.record["facts"].get("second")
         if second is None:
@@ -125,13 +125,13 @@ class Run:
 
     @property
     def key(self) -> RunKey:
-        """Which run this is. Raises ConfigurationError where the record's seed is out of range."""
+        """Identity of the run. Raises ConfigurationError if the record's seed is out of range."""
         names = {name: self.record[name] for name in ("variant", "suite", "domain", "seed")}
         return RunKey(method=method_key(self.record["method"]), **names)
 
     @property
     def training(self) -> dict[str, Any]:
-        """The method's configuration of training."""
+        """The method's training configuration."""
         return dict(self.record["training"])
 
     @property
@@ -148,14 +148,14 @@ class Run:
 
     @property
     def planner_sha256(self) -> str:
-        """Hash of what the planner is made from: equal for runs that differ in name and time alone."""
+        """Hash of the planner: equal for runs that differ only in name and time."""
         facts = {name: value for name, value in self.record["facts"].items() if name not in BESIDE_THE_PLANNER}
         parts = [self.record[name] for name in ("method", "training", "domains", "versions", "files")]
         return sha256(json.dumps([*parts, facts], sort_keys=True).encode()).hexdigest()
 
     @property
     def domain_pddl(self) -> str:
-        """The PDDL of the domain that the run was trained on. Raises DomainMismatch where there are several."""
+        """The PDDL of the domain that the run was trained on. Raises DomainMismatch if there are several."""
         if len(self.record["domains"]) != 1:
             raise DomainMismatch(
                 f"{self.folder} was trained on {', '.join(self.record['domains'])}, where a run of one domain is "
@@ -171,14 +171,14 @@ class Run:
 
     @property
     def check_problem(self) -> Problem:
-        """The problem whose vectors were kept."""
+        """The problem of the check vectors."""
         return Problem(**self.record["check"]["problem"])
 
     def verify(self, vectors: Mapping[str, Vector]) -> None:
-        """Raises StoreError where the vectors of the kept problem are not those of the time of training."""
-        for name, kept in self.record["check"]["vectors"].items():
+        """Raise StoreError if the vectors of the check problem differ from the saved ones."""
+        for name, saved in self.record["check"]["vectors"].items():
             found = np.asarray(vectors[name], np.float64)
-            if found.shape != (len(kept),) or not np.allclose(found, kept, rtol=_TOLERANCE, atol=_TOLERANCE):
+            if found.shape != (len(saved),) or not np.allclose(found, saved, rtol=_TOLERANCE, atol=_TOLERANCE):
                 raise StoreError(
                     f"{self.folder} gives another {name} than when it was trained (then "
                     f"{_listed(self.record['versions'])}; now {_listed(library_versions(self.record['versions']))}); "
@@ -186,7 +186,7 @@ class Run:
                 )
 
     def require_version(self, library: str) -> None:
-        """Raises StoreError where a library whose files change meaning has another version than when saved."""
+        """Raise StoreError if a library whose file format changes has another version than when the run was saved."""
         saved, here = self.record["versions"].get(library), library_versions([library]).get(library)
         if saved != here:
             raise StoreError(
@@ -200,7 +200,7 @@ def _listed(versions: Mapping[str, str]) -> str:
 
 
 def library_versions(libraries: Iterable[str] = ()) -> dict[str, str]:
-    """Installed versions of these libraries and of those that every run depends on, and Python's."""
+    """Installed versions of Python, of the libraries that every run depends on, and of these libraries."""
     found = {"python": platform.python_version()}
     for name in dict.fromkeys((*_ALWAYS, *libraries)):
         try:
@@ -212,9 +212,9 @@ def library_versions(libraries: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator[RunDraft]:
-    """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed.
+    """Yield a draft whose folder replaces the run if the block ends without an error.
 
-    That place is `folder`, or the key's in the store.
+    The run is in `folder`, by default the key's folder in the store.
     """
     with whole_folder(folder or key.folder) as drafted:
         draft = RunDraft(key, drafted, origin.device)
@@ -241,7 +241,7 @@ def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator
 
 
 def receive_run(key: RunKey, files: Mapping[str, bytes]) -> None:
-    """Puts a run that was trained elsewhere into its place in the store. Raises StoreError where it is damaged."""
+    """Save a run that was trained on another machine. Raises StoreError if it is damaged."""
     with whole_folder(key.folder) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
@@ -253,13 +253,14 @@ def _sha256(path: Path) -> str:
 
 
 def open_run(folder: Run | Path | str) -> Run:
-    """The run in a folder, every file of it compared with its hash; an opened run as it is.
+    """Open the run in a folder and compare every file with its hash; an opened run is returned unchanged.
 
-    Raises StoreError for a folder without a run, or with a damaged one.
+    Raises StoreError if the folder has no run or a damaged one.
     """
     if isinstance(folder, Run):
         return folder
     folder = Path(folder)
+    restore(folder)
     try:
         return _read_run(folder)
     except StoreError:
@@ -271,7 +272,7 @@ def open_run(folder: Run | Path | str) -> Run:
 
 @contextmanager
 def held_run(folder: Path) -> Iterator[Run]:
-    """The run in a folder, which nobody replaces within this block, so that files can be written beside it."""
+    """Open the run in a folder and keep other processes from replacing it, so that files can be added to it."""
     with locked(folder):
         yield _read_run(folder)
 
@@ -293,7 +294,7 @@ def _read_run(folder: Path) -> Run:
 
 
 def _check_record(record: Any, source: Path) -> None:
-    """Raises StoreError for anything that is no record of a run."""
+    """Raise StoreError for anything that is no record of a run."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StoreError(f"{source} is not of format {FORMAT}; train the run again")
     for name, kind in _RECORD_KINDS.items():
@@ -301,22 +302,24 @@ def _check_record(record: Any, source: Path) -> None:
             raise StoreError(f"{source} has no {name} that is of kind {kind.__name__}; train the run again")
     missing = _DATA_FACTS - record["data"].keys()
     if missing:
-        raise StoreError(f"{source} does not tell {min(missing)} of its data; train the run again")
+        raise StoreError(f"{source} lacks {min(missing)} of its data; train the run again")
     for name in record["files"]:
         if Path(name).name != name or name in ("", ".", ".."):
             raise StoreError(f"{source} lists {name!r}, which is no plain name of a file; train the run again")
 
 
 def find_run(key: RunKey) -> Run | None:
-    """The run with this key, or None where it was not trained yet."""
+    """The run with this key, or None if it is not trained yet."""
+    restore(key.folder)
     return open_run(key.folder) if (key.folder / RECORD).is_file() else None
 
 
 def run_folders() -> list[Path]:
     """The folders of all runs of the store."""
+    restore_all(home(), "*/*/*/*/")
     return sorted(path.parent for path in home().glob(f"*/*/*/*/seed*/{RECORD}"))
 
 
 def list_runs() -> list[Run]:
-    """All runs of the store, by folder. Raises StoreError where one is damaged."""
+    """All runs of the store, by folder. Raises StoreError if one is damaged."""
     return [open_run(folder) for folder in run_folders()]

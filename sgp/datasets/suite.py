@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sgp.datasets.folders import restore, restore_all
 from sgp.datasets.seeded import SeededSplits
 from sgp.datasets.store import cache_folder, data_folder, home
 from sgp.domains import get_domain
@@ -187,6 +188,7 @@ def sha256_of(text: str) -> str:
 
 def suite_names() -> list[str]:
     """Names of the bundled suites, then of the imported suites."""
+    restore_all(home() / "suites")
     folders = [data_folder() / "benchmarks", home() / "suites"]
     return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
@@ -197,6 +199,8 @@ def load_suite(name: str) -> Suite:
     if (bundled / MANIFEST).is_file():
         return read_suite(bundled, data_folder())
     imported = home() / "suites" / name
+    restore(imported)
+    restore(home() / "experts" / name)
     if (imported / MANIFEST).is_file():
         return read_suite(imported, home())
     raise SuiteError(

@@ -1,162 +1,34 @@
-"""What methods are trained on: demonstrations, problems or transitions of a suite's domains."""
+"""What methods are trained on: demonstrations, problems or transitions, of a suite's domains or of given problems."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from random import Random
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from numpy.random import Generator
 
-from sgp.datasets.experts import expert_plans
+from sgp.datasets.experts import expert_plans, plans_of
 from sgp.datasets.suite import Suite
+from sgp.domains import serving
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Action, Problem
+from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
 MOST_ACTIONS = 50  # actions of a state that a loss contrasts (embedplan, section 3)
-_HELD_OUT = 5  # every fifth
 SEVERAL = "+"  # between the names of domains that are learned from together
-Part = TypeVar("Part", "Demonstration", Problem)
+_HELD_OUT = 5  # every fifth
+_HASH_LENGTH = 12  # of the name that a list of problems has among suites
 
-
-@dataclass(frozen=True)
-class Demonstration:
-    """A problem with an expert's plan, as text: what processes and machines exchange."""
-
-    problem: Problem
-    plan: tuple[Action, ...]
-
-    @property
-    def name(self) -> str:
-        """The problem's name."""
-        return self.problem.name
-
-    def replayed(self) -> Trajectory:
-        """The trajectory."""
-        return Trajectory.of(Task(self.problem), self.plan)
-
-
-@dataclass(frozen=True, eq=False)
-class Demonstrations:
-    """Expert trajectories to train on and to validate on, of one domain of one suite.
-
-    `sha256` covers the PDDL of all problems and their plans; `largest` is the largest number of objects in the suite.
-    """
-
-    suite: str
-    domain: str
-    domain_pddl: str
-    train: tuple[Trajectory, ...]
-    validation: tuple[Trajectory, ...]
-    sha256: str
-    largest: int
-
-    @property
-    def domains(self) -> Mapping[str, str]:
-        """The domain's PDDL by its name."""
-        return {self.domain: self.domain_pddl}
-
-    @property
-    def facts(self) -> dict[str, str | int]:
-        """What the record of a run tells of its data."""
-        return {
-            "sha256": self.sha256,
-            "train": len(self.train),
-            "validation": len(self.validation),
-            "transitions": sum(map(len, self.train)),
-        }
-
-
-@dataclass(frozen=True)
-class _ProblemSet(Generic[Part]):
-    """Problems, or demonstrations, to train on and to validate on, of one domain of one suite, as text.
-
-    `sha256` covers the PDDL of all problems and their plans; `largest` is the largest number of objects in the suite.
-    """
-
-    suite: str
-    domain: str
-    domain_pddl: str
-    train: tuple[Part, ...]
-    validation: tuple[Part, ...]
-    sha256: str
-    largest: int
-
-    @property
-    def domains(self) -> Mapping[str, str]:
-        """The domain's PDDL by its name."""
-        return {self.domain: self.domain_pddl}
-
-    @property
-    def to_draw(self) -> tuple[Part, ...]:
-        """The training problems that random subsets are drawn from."""
-        return self.train
-
-    def without(self, problem: str) -> Self:
-        """The same without one training problem."""
-        names = [part.name for part in self.train]
-        rest = tuple(part for part in self.train if part.name != problem)
-        if len(rest) == len(self.train) or not rest:
-            raise SuiteError(
-                f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
-                f"{', '.join(names)}"
-            )
-        return replace(self, train=rest, sha256=_sha256_with(self.sha256, f"without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> Self:
-        """The same with `count` of the training problems, or all if there are fewer.
-
-        They are in their order; those of one draw contain those of a smaller count.
-        """
-        if count < 1 or draw < 0:
-            raise SuiteError(
-                f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
-            )
-        order = list(range(len(self.to_draw)))
-        Random(draw).shuffle(order)
-        train = tuple(self.to_draw[place] for place in sorted(order[:count]))
-        return replace(self, train=train, sha256=_sha256_with(self.sha256, f"{count} of draw {draw}"))
-
-
-@dataclass(frozen=True)
-class DemonstrationTexts(_ProblemSet[Demonstration]):
-    """Demonstrations as text. States do not leave their process, texts do."""
-
-    @property
-    def to_draw(self) -> tuple[Demonstration, ...]:
-        """The training problems whose plans have actions."""
-        return tuple(part for part in self.train if part.plan)
-
-    def replayed(self) -> Demonstrations:
-        """The trajectories."""
-        return Demonstrations(
-            suite=self.suite,
-            domain=self.domain,
-            domain_pddl=self.domain_pddl,
-            train=tuple(part.replayed() for part in self.train),
-            validation=tuple(part.replayed() for part in self.validation),
-            sha256=self.sha256,
-            largest=self.largest,
-        )
-
-
-@dataclass(frozen=True)
-class Problems(_ProblemSet[Problem]):
-    """Problems without plans, for methods that find plans themselves, such as reinforcement learning."""
-
-    @property
-    def facts(self) -> dict[str, str | int]:
-        """What the record of a run says about its data."""
-        return {"sha256": self.sha256, "train": len(self.train), "validation": len(self.validation)}
-
-    def replayed(self) -> Problems:
-        """Itself: problems are text."""
-        return self
+Plan: TypeAlias = Sequence[Action] | str | None
+"""A plan as actions or as text; None: made by the expert planners."""
+Example = TypeVar("Example")
+Item = TypeVar("Item")
 
 
 class Transition(NamedTuple):
@@ -169,17 +41,19 @@ class Transition(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Transitions:
-    """Transitions of one or several domains of a suite, to train on and to validate on.
+class TrainingData(Generic[Example]):
+    """Examples to train on and to validate on, of one suite.
 
-    `domains` has each domain's PDDL by its name; `sha256` covers all problems and plans that they come from.
+    `domains` has each domain's PDDL by its name. `sha256` covers the PDDL of all problems and their plans. `largest` is
+    the largest number of objects in the suite.
     """
 
     suite: str
     domains: Mapping[str, str]
-    train: tuple[Transition, ...]
-    validation: tuple[Transition, ...]
+    train: tuple[Example, ...]
+    validation: tuple[Example, ...]
     sha256: str
+    largest: int = 0
 
     @property
     def domain(self) -> str:
@@ -187,171 +61,289 @@ class Transitions:
         return SEVERAL.join(self.domains)
 
     @property
+    def domain_pddl(self) -> str:
+        """The PDDL of the domain, where there is one."""
+        (text,) = self.domains.values()
+        return text
+
+    @property
     def facts(self) -> dict[str, str | int]:
-        """What the record of a run tells of its data: numbers of problems, and of transitions to train on."""
-        train, validation = ({each.task for each in part} for part in (self.train, self.validation))
-        return {
-            "sha256": self.sha256,
-            "train": len(train),
-            "validation": len(validation),
-            "transitions": len(self.train),
-        }
+        """What a run records about its data."""
+        return {"sha256": self.sha256, "train": len(self.train), "validation": len(self.validation)}
+
+
+class Demonstrations(TrainingData[Trajectory]):
+    """Expert trajectories of one domain."""
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What a run records about its data."""
+        return {**super().facts, "transitions": sum(map(len, self.train))}
+
+
+class Problems(TrainingData[Problem]):
+    """Problems of one domain, for methods that find plans themselves, such as reinforcement learning."""
+
+
+class Transitions(TrainingData[Transition]):
+    """Transitions of one or several domains."""
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What a run records about its data: numbers of problems, and of transitions to train on."""
+        train, validation = (len({each.task for each in part}) for part in (self.train, self.validation))
+        return {"sha256": self.sha256, "train": train, "validation": validation, "transitions": len(self.train)}
+
+
+DataKind = type[Demonstrations] | type[Problems] | type[Transitions]  # what a method learns from
 
 
 @dataclass(frozen=True)
-class TransitionTexts:
-    """Transitions as text: the demonstrations that they come from, by domain."""
+class Demonstration:
+    """A problem with an expert's plan, or without one, as text."""
 
+    problem: Problem
+    plan: tuple[Action, ...] | None = None
+
+    def replayed(self) -> Trajectory:
+        """The trajectory of the plan."""
+        return Trajectory.of(Task(self.problem), self.plan or ())
+
+
+@dataclass(frozen=True)
+class DomainTexts:
+    """Problems of one domain, with their expert plans where the method learns from plans."""
+
+    name: str
+    pddl: str
+    train: tuple[Demonstration, ...]
+    validation: tuple[Demonstration, ...]
+    sha256: str
+    largest: int
+
+    @property
+    def drawable(self) -> tuple[Demonstration, ...]:
+        """The training problems that random subsets are drawn from: those whose plan has no action are left out."""
+        return tuple(each for each in self.train if each.plan != ())
+
+    def without(self, problem: str) -> DomainTexts:
+        """The same without one training problem."""
+        rest = tuple(each for each in self.train if each.problem.name != problem)
+        if len(rest) == len(self.train) or not rest:
+            raise SuiteError(
+                f"training problem '{problem}' cannot be left out of {self.name}; expected one of several: "
+                f"{', '.join(each.problem.name for each in self.train)}"
+            )
+        return replace(self, train=rest, sha256=_hash(f"{self.sha256} without {problem}"))
+
+    def drawn(self, count: int, draw: int) -> DomainTexts:
+        """The same with `count` of the training problems, or all if there are fewer.
+
+        They are in their order; those of one draw contain those of a smaller count.
+        """
+        if count < 1 or draw < 0:
+            raise SuiteError(
+                f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
+            )
+        order = list(range(len(self.drawable)))
+        Random(draw).shuffle(order)
+        train = tuple(self.drawable[place] for place in sorted(order[:count]))
+        return replace(self, train=train, sha256=_hash(f"{self.sha256} {count} of draw {draw}"))
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Training data as text, by domain: what processes and machines exchange, since states do not leave a process."""
+
+    kind: DataKind
     suite: str
-    of: Mapping[str, DemonstrationTexts]
+    parts: tuple[DomainTexts, ...]
 
     @property
     def domain(self) -> str:
         """The names of all domains in one."""
-        return SEVERAL.join(self.of)
+        return SEVERAL.join(each.name for each in self.parts)
 
     @property
     def sha256(self) -> str:
         """Hash of all problems and plans."""
-        return _sha256_of(self.of.values())
-
-    def replayed(self) -> Transitions:
-        """The transitions."""
-        live = {name: each.replayed() for name, each in self.of.items()}
-        return Transitions(
-            self.suite,
-            {name: each.domain_pddl for name, each in live.items()},
-            tuple(step for each in live.values() for one in each.train for step in steps_of(one)),
-            tuple(step for each in live.values() for one in each.validation for step in steps_of(one)),
-            self.sha256,
-        )
-
-    def without(self, problem: str) -> TransitionTexts:
-        """The same without the training problem of this name. Raises SuiteError where there is none, or no other."""
-        holders = [name for name, each in self.of.items() if problem in {one.problem.name for one in each.train}]
-        if len(holders) != 1:
-            raise SuiteError(
-                f"training problem '{problem}' is in {len(holders)} of the domains {', '.join(self.of)}; "
-                "expected one that a single domain has"
-            )
-        return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})
-
-    def drawn(self, count: int, draw: int) -> TransitionTexts:
-        """The same with the transitions of `count` training problems of each domain; see `Problems.drawn`."""
-        return replace(self, of={name: each.drawn(count, draw) for name, each in self.of.items()})
+        joined = " ".join(each.sha256 for each in self.parts)
+        return _hash(joined) if self.kind is Transitions else joined
 
     @property
-    def to_draw(self) -> tuple[Demonstration, ...]:
-        """Those of the domain that has fewest."""
-        return min((each.to_draw for each in self.of.values()), key=len)
+    def drawable(self) -> int:
+        """How many training problems random subsets are drawn from, in the domain that has fewest."""
+        return min(len(each.drawable) for each in self.parts)
 
+    def without(self, problem: str) -> Texts:
+        """The same without the training problem of this name. Raises SuiteError where there is none, or no other."""
+        holders = [each for each in self.parts if problem in {shown.problem.name for shown in each.train}]
+        if len(holders) != 1 and len(self.parts) > 1:
+            raise SuiteError(
+                f"training problem '{problem}' is in {len(holders)} of the domains {self.domain}; "
+                "expected one that a single domain has"
+            )
+        chosen = (holders or self.parts)[0]
+        return replace(self, parts=tuple(each.without(problem) if each is chosen else each for each in self.parts))
 
-Texts = DemonstrationTexts | Problems | TransitionTexts
-DataKind = type[Demonstrations] | type[Problems] | type[Transitions]  # what a method learns from
+    def drawn(self, count: int, draw: int) -> Texts:
+        """The same with `count` training problems of each domain; see `DomainTexts.drawn`."""
+        return replace(self, parts=tuple(each.drawn(count, draw) for each in self.parts))
+
+    def replayed(self) -> Demonstrations | Problems | Transitions:
+        """The data to train on."""
+
+        def data(kind: Callable[..., Item], read: Callable[[Demonstration], Iterable[object]]) -> Item:
+            train, validation = (
+                tuple(example for each in self.parts for shown in getattr(each, side) for example in read(shown))
+                for side in ("train", "validation")
+            )
+            domains = {each.name: each.pddl for each in self.parts}
+            return kind(self.suite, domains, train, validation, self.sha256, max(each.largest for each in self.parts))
+
+        if self.kind is Problems:
+            return data(Problems, lambda shown: [shown.problem])
+        if self.kind is Demonstrations:
+            return data(Demonstrations, lambda shown: [shown.replayed()])
+        return data(Transitions, lambda shown: steps_of(shown.replayed()))
 
 
 def learning_texts(
-    kind: DataKind,
-    suite: Suite,
-    domains: Sequence[str],
-    stages: Sequence[Stage] = STAGES,
-    jobs: int = 1,
+    kind: DataKind, suite: Suite, domains: Sequence[str], stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> Texts:
-    """What a method that learns from this kind of data is trained on, as text; missing expert plans are made first.
+    """What a method that learns from this kind of data is trained on: splits `train` and `validation`, as text.
 
-    Raises SuiteError for several domains where the kind is of one, and what `training_texts` raises.
+    Missing expert plans are made first; problems for which no plan was found are left out. A domain with a single split
+    is trained on that; without a split `validation`, every fifth training problem (at least the last) is held out.
     """
     asked = {suite.domain(name).name for name in domains}
     if not asked:
         raise SuiteError(f"no domain is named; expected some of suite {suite.name}: {', '.join(suite.domains)}")
     names = [name for name in suite.domains if name in asked]
-    if kind is Transitions:
-        return TransitionTexts(suite.name, {name: training_texts(suite, name, stages, jobs) for name in names})
-    if len(names) != 1:
+    if kind is not Transitions and len(names) != 1:
         raise SuiteError(
-            f"domains are {', '.join(names) or 'none'}; expected one, because the method learns from the "
+            f"domains are {', '.join(names)}; expected one, because the method learns from the "
             f"{kind.__name__.lower()} of one domain: train a run for each"
         )
-    return problem_texts(suite, names[0]) if kind is Problems else training_texts(suite, names[0], stages, jobs)
+
+    def read(domain: str, split: str) -> Sequence[Demonstration]:
+        if kind is Problems:
+            return [Demonstration(problem) for problem in suite.problems(domain, split)]
+        return demonstrations(suite, domain, split, stages, jobs)
+
+    parts = []
+    for name in names:
+        splits = list(suite.domain(name).splits)
+        train = read(name, splits[0] if len(splits) == 1 else "train")
+        train, validation = (train, read(name, "validation")) if "validation" in splits else _held_out(train)
+        for split, part in (("train", train), ("validation", validation)):
+            if kind is not Problems and not any(each.plan for each in part):
+                raise SuiteError(
+                    f"{name} of suite {suite.name} has no {split} problem with an expert plan of at least one action; "
+                    "add problems, or give the expert planner more time with 'sgp experts --retry'"
+                )
+        parts.append(_texts(name, suite.domain_pddl(name), train, validation, suite.largest[name]))
+    return Texts(kind, suite.name, tuple(parts))
 
 
 def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> Demonstrations:
-    """The trajectories of splits `train` and `validation`; missing expert plans are made first.
+    """The expert trajectories of splits `train` and `validation` of a domain; see `learning_texts`."""
+    data = learning_texts(Demonstrations, suite, [domain], stages, jobs).replayed()
+    assert isinstance(data, Demonstrations)
+    return data
 
-    Problems for which no plan was found are left out. A domain with a single split is trained on that; without a split
-    `validation`, every fifth training problem (at least the last) is held out as one.
+
+def given_texts(
+    kind: DataKind,
+    problems: Sequence[Problem],
+    plans: Sequence[Plan] | None = None,
+    stages: Sequence[Stage] = STAGES,
+    jobs: int = 1,
+) -> Texts:
+    """What a method that learns from this kind of data is trained on where problems of one domain are given, as text.
+
+    Expert plans are made, `jobs` at a time, for problems without a plan; those for which none is found are left out.
+    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named by
+    their hash.
     """
-    return training_texts(suite, domain, stages, jobs).replayed()
-
-
-def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> DemonstrationTexts:
-    """What `load_training_data` replays, as text."""
-    name = suite.domain(domain).name
-    train, validation = _parts(suite, name, lambda split: demonstrations(suite, name, split, stages, jobs))
-    for split, found in (("train", train), ("validation", validation)):
-        if not any(each.plan for each in found):
+    if not problems:
+        raise SuiteError("no problem to learn from is given; expected at least one")
+    domain, largest = _domain_of(problems)
+    if kind is Problems:
+        train, validation = _held_out([Demonstration(problem) for problem in problems])
+    else:
+        train, validation = _held_out(_demonstrations(problems, plans, stages, jobs))
+        if not all(any(each.plan for each in part) for part in (train, validation)):
             raise SuiteError(
-                f"{name} of suite {suite.name} has no {split} problem with an expert plan of at least one action; "
-                "add problems, or give the expert planner more time with 'sgp experts --retry'"
+                f"of {len(problems)} problems, those to train on or to validate on have no plan of at least one "
+                "action; give more problems, their plans, or the experts more time"
             )
-    return DemonstrationTexts(
-        suite=suite.name,
-        domain=name,
-        domain_pddl=suite.domain_pddl(name),
-        train=tuple(train),
-        validation=tuple(validation),
-        sha256=hash_of(each for found in (train, validation) for each in found),
-        largest=suite.largest[name],
-    )
+    texts = _texts(_name(domain), problems[0].domain_pddl, train, validation, largest)
+    return Texts(kind, f"problems-{texts.sha256[:_HASH_LENGTH]}", (texts,))
 
 
-def problem_texts(suite: Suite, domain: str) -> Problems:
-    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for."""
-    name = suite.domain(domain).name
-    train, validation = _parts(suite, name, lambda split: suite.problems(name, split))
-    return Problems(
-        suite=suite.name,
-        domain=name,
-        domain_pddl=suite.domain_pddl(name),
-        train=tuple(train),
-        validation=tuple(validation),
-        sha256=hash_of(each for found in (train, validation) for each in found),
-        largest=suite.largest[name],
-    )
-
-
-def hash_of(parts: Iterable[Demonstration | Problem]) -> str:
-    """Hash of the PDDL of problems and of their plans, where they have some."""
+def _texts(
+    name: str, pddl: str, train: Sequence[Demonstration], validation: Sequence[Demonstration], largest: int
+) -> DomainTexts:
     digest = sha256()
-    for each in parts:
-        digest.update((each.problem if isinstance(each, Demonstration) else each).sha256.encode())
-        if isinstance(each, Demonstration):
-            digest.update("\n".join(map(str, each.plan)).encode())
-    return digest.hexdigest()
+    for each in (*train, *validation):
+        digest.update(each.problem.sha256.encode())
+        digest.update("\n".join(map(str, each.plan or ())).encode())
+    return DomainTexts(name, pddl, tuple(train), tuple(validation), digest.hexdigest(), largest)
 
 
-def _parts(suite: Suite, domain: str, read: Callable[[str], Sequence[Part]]) -> tuple[Sequence[Part], Sequence[Part]]:
-    """What a domain is trained on and what is held out for validation."""
-    splits = list(suite.domain(domain).splits)
-    train = read(splits[0] if len(splits) == 1 else "train")
-    return (train, read("validation")) if "validation" in splits else held_out(train)
-
-
-def held_out(train: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
-    """What is left to train on, and every fifth part (at least the last) to validate on; one alone serves as both."""
+def _held_out(train: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
+    """What is left to train on, and every fifth item (at least the last) to validate on; one alone serves as both."""
     validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
     return [each for each in train if each not in validation] or train, validation
 
 
-def _sha256_with(digest: str, change: str) -> str:
-    return sha256(f"{digest} {change}".encode()).hexdigest()
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
-def _sha256_of(parts: Iterable[DemonstrationTexts]) -> str:
-    return sha256(" ".join(each.sha256 for each in parts).encode()).hexdigest()
+def _domain_of(problems: Sequence[Problem]) -> tuple[DomainText, int]:
+    """The one domain of all problems, and the largest number of objects, the domain's constants among them."""
+    first, largest = read_domain(problems[0].domain_pddl, problems[0].domain_source), 0
+    for problem in problems:
+        text = read_domain(problem.domain_pddl, problem.domain_source)
+        if text.signature != first.signature:
+            raise SuiteError(
+                f"the problems are of several domains: {problem.name} {first.difference(text)}, other than "
+                f"{problems[0].name}; learn from those of one"
+            )
+        objects = read_problem(problem.problem_pddl, problem.problem_source, text).objects
+        largest = max(largest, len({each.name for each in (*text.constants, *objects)}))
+    return first, largest
 
 
-def told_apart(transition: Transition, rng: Generator, most: int = MOST_ACTIONS) -> list[Action]:
+def _name(domain: DomainText) -> str:
+    """The name of the built-in domain that serves a domain, or its own as far as it can name a folder."""
+    known = serving(domain)
+    return known.name if known else re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-") or "domain"
+
+
+def _demonstrations(
+    problems: Sequence[Problem], plans: Sequence[Plan] | None, stages: Sequence[Stage], jobs: int
+) -> list[Demonstration]:
+    """Given problems with their plans, those that the experts do not solve left out."""
+    given: list[Plan] = [None] * len(problems) if plans is None else list(plans)
+    if len(given) != len(problems):
+        raise SuiteError(f"{len(given)} plans are given for {len(problems)} problems; expected one of each, or none")
+    missing = [problem for problem, plan in zip(problems, given, strict=True) if plan is None]
+    made, errors = plans_of(missing, stages, jobs, "expert plans")
+    for error in errors.values():
+        raise error
+    shown = []
+    for problem, plan in zip(problems, given, strict=True):
+        known = made[problem.sha256].plan if plan is None else plan
+        if known is not None:
+            actions = parse_plan(known, f"plan of {problem.name}") if isinstance(known, str) else tuple(known)
+            shown.append(Demonstration(problem, actions))
+    return shown
+
+
+def contrasted_actions(transition: Transition, rng: Generator, most: int = MOST_ACTIONS) -> list[Action]:
     """The action of a transition, then others that are applicable before it, drawn: `most` in all."""
     task, before, action, _ = transition
     others = [other for other in task.applicable(before) if other != action]

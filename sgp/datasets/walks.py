@@ -1,8 +1,8 @@
-"""Walks through instances: distinct plans from several starts, of which transitions are replayed.
+"""Plans through instances ("walks"): distinct plans from several initial states, whose transitions are replayed.
 
-A suite may have an instance as a split: its problems have the same objects and goal and differ in where they start.
-Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3, data: up to 100 optimal plans a
-problem. Ours: where the starts have fewer, plans from random states follow.
+A split of a suite may be an instance: its problems have the same objects and goal and differ in their initial states
+("starts"). Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3: up to 100 optimal plans
+of each problem. Ours: if the starts have fewer, plans from random states follow.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from sgp.progress import track
 logger = logging.getLogger(__name__)
 
 MOST_PLANS = 100  # of an instance (embedplan, section 3)
-MOST_TRANSITIONS = 1_000  # of an instance, ours: the paper has millions in all
+MOST_TRANSITIONS = 1_000  # of an instance; ours: the paper has millions in all
 MOST_STATES = 200_000  # of a state space from which optimal plans are drawn; ours
-SAMPLED = 1_000  # states of an instance that stand for all; ours
-_FRUITLESS = 10  # draws in a row that gave nothing new
+SAMPLED = 1_000  # states of an instance, as a sample of all; ours
+_FRUITLESS = 10  # draws in a row without a new result
 
-Atoms = tuple[Atom, ...]  # of a state, those that actions change
+Atoms = tuple[Atom, ...]  # the fluent atoms of a state
 
 
 class Walk(NamedTuple):
@@ -52,10 +52,10 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True)
 class Walks:
-    """What is found of an instance: its plans, and states that stand for all that can be reached.
+    """Plans of an instance, and a sample of its reachable states, as files hold them.
 
-    `optimal` says whether plans are random optimal ones and states uniform over the state space; else plans are an
-    expert's, one a start, and states are met by random steps from theirs.
+    If `optimal`, plans are random optimal ones and states uniform over the state space; else there is an expert's plan
+    for each start, and states are reached by random steps from the plans' states.
     """
 
     optimal: bool
@@ -65,10 +65,9 @@ class Walks:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """An instance with the walks through it: all its states are of one task, whatever the start.
+    """An instance with its plans. All its states belong to one task, whatever the start.
 
-    `sampled` are states that stand for all that can be reached, all there are where they are few; `optimal` as in
-    `Walks`.
+    `sampled` is a sample of the reachable states, or all if they are few; `optimal` as in `Walks`.
     """
 
     domain: str
@@ -76,7 +75,7 @@ class Instance:
     walks: tuple[Trajectory, ...]
     sampled: tuple[State, ...]
     optimal: bool
-    sha256: str = ""  # of what was found
+    sha256: str = ""  # of the file of its walks
 
     @property
     def name(self) -> str:
@@ -90,7 +89,7 @@ class Instance:
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """The distinct states of all walks, then those that are sampled."""
+        """The distinct states of all walks, then the sampled ones."""
         return tuple(dict.fromkeys([*(state for walk in self.walks for state in walk.states), *self.sampled]))
 
 
@@ -104,16 +103,16 @@ def distinct_transitions(walks: Iterable[Trajectory]) -> tuple[Transition, ...]:
 
 
 def instances(suite: Suite, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain in the order of the suite's splits; what is found of them is found once and cached."""
+    """The instances of a domain in the order of the suite's splits; their plans are searched for once and cached."""
     name = suite.domain(domain).name
     splits = suite.domain(name).splits
     return tuple(instance(suite, name, split) for split in track(splits, f"plans {name}", len(splits)))
 
 
 def instance(suite: Suite, domain: str, split: str) -> Instance:
-    """One of them."""
+    """The instance of a split."""
     starts = suite.problems(domain, split)
-    task = Task(replace(starts[0], name=split), mode="lifted")  # what the first start cannot reach counts, too
+    task = Task(replace(starts[0], name=split), mode="lifted")  # also of states that the first start cannot reach
     _require_one_instance(task, starts)
     file = cache_folder() / "walks" / f"{_identity(starts)}.json"
     if not file.is_file():
@@ -156,7 +155,7 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
 
 
 def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> dict[str, tuple[Action, ...]]:
-    """Experts' plans by SHA-256 of the start; those from which the goal cannot be reached have none."""
+    """Experts' plans by SHA-256 of the start; starts from which the goal cannot be reached have none."""
     kept = saved_plans(suite, domain, split)
     missing = [start for start in starts if start.sha256 not in kept]
     made, errors = plans_of(missing, QUICK, 1, f"expert plans {domain} {split}")
@@ -167,14 +166,14 @@ def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -
 
 
 def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:
-    """State spaces that contain the tasks' initial states; None where one is too large."""
+    """State spaces that contain the tasks' initial states; None if one is too large."""
     spaces: list[StateSpace] = []
     for task in tasks:
         if _located(task, spaces) is None:
             space = StateSpace.expand(task, MOST_STATES)
             if space is None:
                 return None
-            spaces = [each for each in spaces if _located(each.task, [space]) is None]  # the others are parts of it
+            spaces = [each for each in spaces if _located(each.task, [space]) is None]  # without its parts
             spaces.append(space)
     return spaces
 
@@ -192,7 +191,7 @@ def _located(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int]
 def _optimal_plans(
     starts: Sequence[tuple[StateSpace, int]], spaces: Sequence[StateSpace], rng: np.random.Generator
 ) -> Iterator[Walk]:
-    """Distinct optimal plans: of the starts in turn, then of random states from which the goal can be reached."""
+    """Distinct optimal plans from the starts in turn, then from random states from which the goal can be reached."""
     solvable = [(space, place) for space, place in starts if 0 < space.distances[place] < np.inf]
     others = [np.flatnonzero((space.distances > 0) & np.isfinite(space.distances)) for space in spaces]
     count = sum(map(len, others))
@@ -212,7 +211,7 @@ def _optimal_plans(
 
 
 def _descent(space: StateSpace, place: int, rng: np.random.Generator) -> tuple[Walk, set[tuple[Atoms, Action]]]:
-    """An optimal plan from a state, and its steps; all actions that begin one are equally probable."""
+    """A random optimal plan from a state, and its steps; in each state all optimal actions are equally probable."""
     task, state, left = space.task, space.state(place), space.distances[place]
     plan, taken, start = list[Action](), set[tuple[Atoms, Action]](), _fluent_atoms(task, state)
     while left:
@@ -227,7 +226,7 @@ def _descent(space: StateSpace, place: int, rng: np.random.Generator) -> tuple[W
 
 
 def _uniform(spaces: Sequence[StateSpace], rng: np.random.Generator) -> Iterator[Atoms]:
-    """States drawn uniformly from spaces, all where they are few."""
+    """States drawn uniformly from spaces, or all if they are few."""
     places = [range(len(space)) for space in spaces]
     drawn: dict[frozenset[Atom], Atoms] = {}  # spaces may have states in common
     for number in rng.permutation(sum(map(len, places))).tolist():
@@ -242,7 +241,7 @@ def _uniform(spaces: Sequence[StateSpace], rng: np.random.Generator) -> Iterator
 def _at(
     spaces: Sequence[StateSpace], places: Sequence[Sequence[int] | NDArray[np.int64]], number: int
 ) -> tuple[StateSpace, int]:
-    """The space and place with a number among the places of all spaces."""
+    """The space and place with this number among the places of all spaces."""
     for space, own in zip(spaces, places, strict=True):
         if number < len(own):
             return space, int(own[number])
@@ -251,7 +250,7 @@ def _at(
 
 
 def _met(task: Task, walks: Sequence[Trajectory], rng: np.random.Generator) -> Iterator[Atoms]:
-    """States met by random steps from those of walks, as long as there are new ones."""
+    """States reached by random steps from those of walks, as long as there are new ones."""
     met = list(dict.fromkeys(state for walk in walks for state in walk.states))
     known, fruitless = set(met), 0
     while met and len(known) < SAMPLED and fruitless < _FRUITLESS * _FRUITLESS:
@@ -288,7 +287,7 @@ def _require_one_instance(task: Task, starts: Sequence[Problem]) -> None:
 
 
 def _to_record(found: Walks) -> dict[str, Any]:
-    """The walks as a file holds them: atoms once, states as their numbers."""
+    """The walks as a file holds them: each atom once, states as numbers of atoms."""
     numbers: dict[Atom, int] = {}
 
     def numbered(atoms: Atoms) -> list[int]:

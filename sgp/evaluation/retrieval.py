@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.training_data import Transition, told_apart
+from sgp.datasets.training_data import Transition, contrasted_actions
 from sgp.datasets.walks import Instance
 from sgp.domains import words_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
@@ -230,7 +230,7 @@ def action_ranks(model: TransitionModel, transitions: Sequence[Transition], seed
     ones, of which at most `MOST_ACTIONS` are drawn, the one taken among them.
     """
     rng = np.random.default_rng([seed, len(POOLS)])
-    groups = [[step._replace(action=action) for action in told_apart(step, rng)] for step in transitions]
+    groups = [[step._replace(action=action) for action in contrasted_actions(step, rng)] for step in transitions]
     predicted = iter(predictions(model, [rival for group in groups for rival in group]))
     rows_of = _rows(model, [Candidate(step.task, step.after) for step in transitions])
     return [

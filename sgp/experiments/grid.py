@@ -22,7 +22,7 @@ from sgp.datasets.experts import expert_costs, expert_lengths, expert_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
-from sgp.datasets.training_data import Problems, learning_texts, training_texts
+from sgp.datasets.training_data import Demonstrations, Problems, learning_texts
 from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
 from sgp.evaluation.attempts import Attempt, attempt_rows, attempts_frame, write_attempts
 from sgp.evaluation.known_plans import BASELINES, FAST_DOWNWARD, baseline_attempts
@@ -233,7 +233,7 @@ def learning_cells(cells: Sequence[Cell], draws: int = 5) -> list[Cell]:
         kind = get_method(cell.method).learns_from
         key = kind.__name__, cell.training_suite, cell.domain
         if key not in numbers:
-            numbers[key] = len(learning_texts(kind, load_suite(cell.training_suite), [cell.domain]).to_draw)
+            numbers[key] = learning_texts(kind, load_suite(cell.training_suite), [cell.domain]).drawable
         for count in subset_sizes(numbers[key]):
             varied += [replace(cell, drawn=(count, draw)) for draw in range(draws if count < numbers[key] else 1)]
     return varied
@@ -320,7 +320,7 @@ def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -
     """Make the expert plans that cells would miss, once, and not in each cell at the same time."""
     taught = [cell for cell in cells if get_method(cell.method).learns_from is not Problems]
     for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in taught):
-        training_texts(load_suite(suite), domain, jobs=jobs)
+        learning_texts(Demonstrations, load_suite(suite), [domain], jobs=jobs)
     for suite, domain, splits in dict.fromkeys((cell.suite, cell.domain, cell.splits) for cell in diagnosed):
         for split in splits:
             expert_plans(load_suite(suite), domain, split, jobs=jobs)

@@ -1,7 +1,7 @@
-"""Joint training and selection: one training, and of its checkpoints the best by each validation method.
+"""Joint training: one training whose best checkpoint is selected by each of three validation methods.
 
-Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
-section 4: what then differs between the planners is the validation alone.
+So the selected planners differ only by validation. Source: "Per-Domain Generalizing Policies: On Validation Instances
+and Scaling Behavior" (dynamic validation), section 4.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ _DONE = "snapshots.json"
 
 @dataclass(frozen=True)
 class Validated:
-    """A checkpoint and its validation: loss and coverage on the fixed set, dynamic coverage by size."""
+    """A checkpoint and its validation: loss and coverage on the validation split, dynamic coverage by size."""
 
     name: str
     loss: float
     coverage: float
     sizes: Mapping[int, float]
-    actions: float = 0.0  # of the plans of dynamic coverage, their mean; 0 where it breaks no ties
+    actions: float = 0.0  # mean length of the plans of dynamic coverage; 0 if it breaks no ties
 
     @property
     def dynamic(self) -> float:
-        """The sum of the coverages of all sizes tried (algorithm 2)."""
+        """The sum of the coverages of all sizes (algorithm 2)."""
         return sum(self.sizes.values())
 
     def score(self, by: By) -> float:
@@ -86,7 +86,7 @@ class Validated:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
-        """The snapshot in a record."""
+        """The checkpoint in a record."""
         return cls(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
 
 
@@ -112,7 +112,7 @@ def train_jointly(
     again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
-    """Train once, validate every checkpoint in three ways, and save the first that is best by each as a run.
+    """Train once, validate every checkpoint in three ways, and save the best by each (the first if tied) as a run.
 
     The variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
     `+by=dynamic` (on generated problems larger than all training problems, or on the largest of the suite if none can
@@ -186,7 +186,7 @@ def train_jointly(
 
 @dataclass(frozen=True)
 class _Trial:
-    """What all checkpoints are validated on."""
+    """The problems and limits that all checkpoints are validated by."""
 
     data: Demonstrations
     source: ProblemSource | None
@@ -197,7 +197,7 @@ class _Trial:
 
     @cached_property
     def given(self) -> tuple[Problem, ...]:
-        """The largest quarter of the suite's problems where no larger ones can be generated, else none."""
+        """The largest quarter of the suite's problems if no larger ones can be generated, else none."""
         if self.source is not None and next(self.rules.sizes(self.source.sizes, self.largest), None):
             return ()
         tasks = sorted((each.task for each in (*self.data.train, *self.data.validation)), key=lambda task: task.size)
@@ -205,7 +205,7 @@ class _Trial:
 
     @property
     def largest(self) -> int:
-        """The objects of the largest training problem, constants not among them."""
+        """Objects of the largest training problem, without constants."""
         return max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
 
     def warn(self) -> None:
@@ -245,14 +245,14 @@ def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
 
 
 def _second(snapshots: Sequence[Validated]) -> int | None:
-    """The place of the first of those that are second best by dynamic validation; None if all are equivalent."""
+    """The place of the first that is second best by dynamic validation; None if all are equivalent."""
     best = snapshots[_selected(snapshots)["dynamic"]]
     others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
     return _first_best(snapshots, others, "dynamic") if others else None
 
 
 def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -> int:
-    """The first of some places with the highest score; by dynamic validation, with plans about as short as any's."""
+    """The first of some places with the highest score; by dynamic validation, among those with about shortest plans."""
     highest = max(snapshots[place].score(by) for place in places)
     best = [place for place in places if snapshots[place].score(by) == highest]
     if by != "dynamic":
@@ -262,7 +262,7 @@ def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -
 
 
 def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
-    """Copy a checkpoint's run to its place in the store, and the second best into its folder."""
+    """Copy a checkpoint's run to its folder in the store, with the second best beside it."""
     record = run.record
     with new_run(key, run.origin) as draft:
         for name in record["files"]:
@@ -278,7 +278,7 @@ def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | Non
 
 
 def _is_of(key: RunKey, identity: str) -> bool:
-    """Whether the store's run is whole, and of this joint training."""
+    """Whether the store has an undamaged run of this joint training."""
     try:
         run = find_run(key)
     except StoreError:

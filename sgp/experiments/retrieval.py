@@ -1,4 +1,4 @@
-"""Retrieval of next states by the protocols of transition learning: every model, split and kind of pools.
+"""Retrieval of next states by the protocols of transition learning, for every model, split and kind of pools.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix A.
 """
@@ -66,10 +66,7 @@ LEARNERS = (
 
 @dataclass(frozen=True)
 class RetrievalConfig:
-    """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain.
-
-    Raises ConfigurationError for numbers that cannot be.
-    """
+    """How a model is measured: kinds of pools, candidates in each, maximum test transitions and plans of a domain."""
 
     pools: tuple[Pools, ...] = ("paper", "hard")
     size: int = POOL
@@ -88,7 +85,7 @@ class RetrievalConfig:
 
 @dataclass(frozen=True)
 class Learner:
-    """What is trained and measured: a method, a variant, settings of training."""
+    """A method, a variant and training settings, to be trained and measured."""
 
     method: str
     variant: str
@@ -96,7 +93,7 @@ class Learner:
 
 
 def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
-    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has."""
+    """Learners by `METHOD` or `METHOD:VARIANT`; each gets those of the settings that it has."""
     overrides, used, learners = dict(settings or {}), set[str](), dict[Learner, None]()
     for name in names:
         key, _, chosen = name.partition(":")
@@ -192,7 +189,7 @@ def _of_domain(
     note: str,
     temperature: float,
 ) -> Iterator[Score]:
-    """What is measured in a domain; probabilities are by the model's temperature, or the paper's."""
+    """The scores in a domain; probabilities use the model's temperature, or the paper's."""
     part, of = split.held_out(domain), domain_instances(split.suite, domain)
     transitions = evenly(part.transitions, config.transitions, split.seed)
     if domain in split.train_domains:
@@ -230,7 +227,7 @@ def _of_domain(
 
 @cache  # every model learns from the same transitions
 def _warn_of_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) -> None:
-    """Tells schemas that nobody can have learned. Where a domain is left out or not learned from, these are all."""
+    """Warn of action schemas that occur in test transitions and in no training transition of the domain."""
     tasks = {each.task for each in domain_instances(split.suite, domain)}
     learned = {each.action.name for each in split.replayed().train if each.task in tasks}
     unseen = sorted(measured - learned)
@@ -246,7 +243,7 @@ def _warn_of_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str])
 
 
 def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:
-    """What makes pools: those of all states are made at once and would fill the memory if cached."""
+    """The function that makes pools, cached but for pools of all states, which would fill the memory."""
     return queries if kind == "all" else _cached_queries
 
 
@@ -263,7 +260,7 @@ def _of_plans(
     config: RetrievalConfig,
     kind: Pools,
 ) -> dict[str, float]:
-    """The metrics of whole plans, the true state given before each step."""
+    """Metrics of whole plans, with the true state given before each step."""
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
     stream = tuple(dict.fromkeys(flat))  # plans may share steps
@@ -279,7 +276,7 @@ def _of_plans(
 def _followed(
     model: TransitionModel, walks: Sequence[Trajectory], of: Sequence[Instance], seed: int
 ) -> dict[str, float]:
-    """Which share of plans is executed exactly where predictions are taken for the nearest state of the instance."""
+    """Share of plans that are executed exactly if each prediction is replaced by the nearest state of the instance."""
     states = {each.task: each.states for each in of}
     return {"closed_loop_exact": fmean(all(followed(model, walk, states[walk.task], seed)) for walk in walks)}
 

@@ -1,4 +1,4 @@
-"""Recording retrievals: a few steps of a domain, with the states that models hold to be the next one, to look at."""
+"""Recording of retrievals for the dashboard: a few steps of a domain, with the states that models rank highest."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from sgp.viewer.retrieved import FORMAT
 
 logger = logging.getLogger(__name__)
 
-MOST = 12  # steps of a file
+MOST = 12  # steps in a file
 NEAREST = 10  # candidates of a step
-_LOOKED_AT = 100  # steps of which these are taken
+_RANKED = 100  # steps from which these are chosen
 _GROUND = 300  # known states on a map
 
 
@@ -48,7 +48,7 @@ def record_retrievals(
     device: str = "auto",
     shots: Sequence[int] = (0,),
 ) -> list[Path]:
-    """Writes a file of steps for each split and domain of the protocols, by runs that are trained where missing.
+    """Write a file of steps for each split and domain of the protocols; missing runs are trained.
 
     A model that cannot represent a domain is reported and left out.
     """
@@ -73,7 +73,7 @@ def record_retrievals(
 
 
 def _stem(split: ProtocolSplit, domain: str) -> str:
-    """A file's name: what differs from one recording to the next."""
+    """A file's name, from everything that distinguishes recordings."""
     parts = [split.suite, domain, split.protocol, str(split.seed)]
     parts += [f"most{split.max_transitions}"] if split.max_transitions else []
     parts += [f"shots{split.shots}"] if split.shots else []
@@ -89,7 +89,7 @@ def _models(
     of: Sequence[Instance],
     device: str,
 ) -> Iterator[tuple[Learner, Run, TransitionModel, dict[Pools, list[NDArray[np.float64]]]]]:
-    """The models that can read these instances, each with its run and the similarities in all pools."""
+    """The models that can read these instances, with their runs and their similarities in all pools."""
     for learner in learners:
         try:
             run = train_split(learner.method, split, learner.variant, dict(learner.settings), device)
@@ -106,9 +106,9 @@ def _models(
 def _recorded(
     split: ProtocolSplit, domain: str, learners: Sequence[Learner], config: RetrievalConfig, device: str
 ) -> dict[str, Any] | None:
-    """What a file holds; None where no model can read these instances."""
+    """Content of a file; None if no model can read these instances."""
     part, of = split.held_out(domain), domain_instances(split.suite, domain)
-    looked_at = evenly(part.transitions, _LOOKED_AT, split.seed)
+    looked_at = evenly(part.transitions, _RANKED, split.seed)
     across = split.protocol == "interpolation"
     kinds = [kind for kind in config.pools if kind != "all"]
     pools: dict[Pools, list[Query]] = {
@@ -180,7 +180,7 @@ def _recorded(
 
 
 def _some(missed: Sequence[bool]) -> list[int]:
-    """Places of at most `MOST` steps, about half of them misses where there are so many, in their order."""
+    """Places of at most `MOST` steps in their order, about half of them misses if there are enough."""
     misses = [place for place, each in enumerate(missed) if each]
     hits = [place for place, each in enumerate(missed) if not each]
     count = min(len(misses), max(MOST // 2, MOST - len(hits)))
@@ -193,13 +193,13 @@ def _evenly(some: Sequence[Any], most: int) -> list[Any]:
 
 
 def _nearest(query: Query, similar: NDArray[np.float64]) -> list[tuple[Candidate, float]]:
-    """The candidates most similar to what was predicted, of equal ones in the order of the pool."""
+    """The candidates most similar to the prediction; equal ones in the order of the pool."""
     order = np.argsort(-similar, kind="stable")[:NEAREST]
     return [(query.pool[place], float(similar[place])) for place in order]
 
 
 class _Table:
-    """States and atoms of a file, each once, numbered as they are asked for."""
+    """States and atoms of a file, each once, numbered in order of request."""
 
     def __init__(self, tasks: Sequence[Task]):
         self._tasks = {task: number for number, task in enumerate(tasks)}
@@ -211,7 +211,7 @@ class _Table:
         return self._states.setdefault(candidate, len(self._states))
 
     def record(self) -> dict[str, Any]:
-        """Problems, states and atoms as the file has them."""
+        """Problems, states and atoms as JSON."""
         states = [
             [
                 self._tasks[task],
@@ -224,9 +224,9 @@ class _Table:
 
 
 class _Chart:
-    """The map of a model: known states, and of each step its state, the prediction, the true state and the nearest.
+    """The map of a model: known states, and each step's state, prediction, true next state and nearest candidates.
 
-    A model to which states look different from each action has no one map.
+    A model whose embedding of a state depends on the action has no map.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class _Chart:
             self._points = np.hstack([linear, project_neighbours(rows)]) if len(rows) >= FEWEST else linear
 
     def record(self) -> dict[str, Any]:
-        """The known states with their points, and the shares of variance along the axes of PCA."""
+        """The known states with their points, and the shares of variance of the PCA axes."""
         ground = [[self._table.number(each), self.point(each)] for each in self._ground]
         return {"ground": ground, "explained": list(self._explained)}
 
@@ -259,7 +259,7 @@ class _Chart:
         return self._points[self._places[candidate]].tolist() if self._one else None
 
     def ends(self, number: int) -> dict[str, Any]:
-        """Where a step's state, the prediction and the true state stand."""
+        """Coordinates of a step's state, the prediction and the true next state."""
         if not self._one:
             return {}
         step = self._steps[number]
@@ -271,7 +271,7 @@ class _Chart:
 
 
 def _embedded(model: TransitionModel, candidates: Sequence[Candidate]) -> Iterator[NDArray[np.float64]]:
-    """Their embeddings of length 1, one row each, in their order."""
+    """Embeddings of length 1, one row for each candidate."""
     of: dict[Task, list[int]] = {}
     for place, each in enumerate(candidates):
         of.setdefault(each.task, []).append(place)

@@ -26,8 +26,8 @@ EQUAL_QUALITY = 0.005  # differences below it are noise on some tens of problems
 class Reached(NamedTuple):
     """Result of a configuration: means over domains and splits of coverage, plan quality and seconds.
 
-    A solved problem has the quality L* / L, the length of the shortest plan of all trials over that of its own; an
-    unsolved one has 0 (the score of the satisficing track of the planning competitions).
+    The quality of a solved problem is L* / L, the length of the shortest plan of all trials over that of its own plan;
+    of an unsolved one 0 (the score of the satisficing track of the planning competitions).
     """
 
     coverage: float
@@ -119,7 +119,7 @@ def best(tried: Mapping[str, Reached]) -> str:
 
 
 def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
-    """What each configuration reached, against the shortest plans of all made so far."""
+    """Result of each configuration, its quality relative to the shortest plans of all so far."""
     attempts = pd.concat([each.attempts.assign(place=place) for place, each in enumerate(made.values())])
     shortest = attempts.groupby(["domain", "split", "problem"])["length"].transform("min")
     ratios = (shortest / attempts["length"]).where((attempts["length"] > 0).fillna(False), 1.0)

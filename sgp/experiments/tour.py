@@ -1,4 +1,4 @@
-"""What the dashboard's tour shows: decisions of two methods, what they were trained on, a failure; all recorded."""
+"""Recording of the dashboard's tour: decisions of two methods, their training data, and a failure."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ FORMAT = 2
 
 
 def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> Path:
-    """Writes the tour of a domain: the first solved rollout of unseen small problems, at its most open decision.
+    """Write the tour of a domain: the first solved rollout of unseen small problems, at its most open decision.
 
-    Beside it stand an example of training, what the other method makes of the same problem, and the failure of the
-    suite in which it is most often an action that changes nothing that costs least.
-    Raises InputError where the trained model solves none of the small problems, or fails in no larger one.
+    The tour also has an example of the training data, the other method's decision in the same problem, and the failure
+    of the suite with the largest share of steps on which an action without effect costs least. Raises InputError if the
+    model solves none of the small problems, or never fails in this way.
     """
     source = load_suite(suite)
     run = train(METHOD, domain, suite, VARIANT, jobs=jobs)
@@ -70,7 +70,7 @@ def _parts(run: Run) -> tuple[NearestEmbedding, WLEncoder]:
 
 
 def _decision(rollout: Rollout, run: Run, policy: NearestEmbedding, encoder: WLEncoder) -> dict[str, Any]:
-    """The most open decision of a rollout with everything that led to it."""
+    """The most open decision of a rollout with its inputs: graph, embeddings, prediction."""
     task = rollout.task
     number = _most_open(rollout)
     step = rollout.steps[number]
@@ -90,7 +90,7 @@ def _decision(rollout: Rollout, run: Run, policy: NearestEmbedding, encoder: WLE
 
 
 def _training(suite: Suite, run: Run, encoder: WLEncoder) -> dict[str, Any]:
-    """How much a run learned from, and the first step of its first plan as an example."""
+    """The amount of training data of a run, and the first step of its first plan as an example."""
     first = load_training_data(suite, run.key.domain).train[0]
     task, (before, after) = first.task, first.states[:2]
     here, there = encoder.embed(task, [before, after])
@@ -106,7 +106,7 @@ def _training(suite: Suite, run: Run, encoder: WLEncoder) -> dict[str, Any]:
 
 
 def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
-    """The most open decision of the other method in the same problem, and how much it learned from."""
+    """The most open decision of the other method in the same problem, and its number of training decisions."""
     rollout = load_planner(str(run.folder)).solve(Task(problem))
     return {
         "records": list(records(rollout.without_notes(), subject_of(run, split=SPLIT).record())),
@@ -116,9 +116,9 @@ def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
 
 
 def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
-    """The failure with most idle steps, at the idle step where the model predicts least.
+    """The failure with the largest share of idle steps, at the idle step with the smallest predicted change.
 
-    Of each domain the smallest of the larger problems is tried.
+    In each domain the smallest of the larger problems is tried.
     """
     worst: tuple[float, Run, Rollout, list[int]] | None = None
     for domain in suite.domains:
@@ -157,24 +157,20 @@ def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
 
 
 def _idle(rollout: Rollout) -> list[int]:
-    """The steps (from 0) on which no candidate costs less than one that changes nothing."""
-    found = list[int]()
+    """The steps (from 0) on which no candidate costs less than one without effect."""
     _, *steps = records(rollout.without_notes())
-    for place, step in enumerate(steps):
-        cheapest = min(step["candidates"], key=lambda each: np.inf if each["cost"] is None else each["cost"])
-        if not cheapest["add"] and not cheapest["delete"]:
-            found.append(place)
-    return found
+    cheapest = [min(step["candidates"], key=lambda c: np.inf if c["cost"] is None else c["cost"]) for step in steps]
+    return [place for place, candidate in enumerate(cheapest) if not candidate["add"] and not candidate["delete"]]
 
 
 def _names(encoder: WLEncoder, task: Task, *states: State) -> dict[str, str]:
-    """What the colours of some states stand for, by their numbers."""
+    """Descriptions of the colours of some states, by their numbers."""
     graphs = [coloured_graph(encoder.vocabulary, task, each) for each in reversed(states)]
     return {str(colour): name for graph in graphs for colour, name in graph.names.items()}
 
 
 def _most_open(rollout: Rollout) -> int:
-    """The first of the steps (from 0) at which most candidates were open to choice."""
+    """The first step (from 0) with the most candidates to choose from."""
     return max(range(len(rollout.steps)), key=lambda place: (int(rollout.steps[place].open_to_choice.sum()), -place))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sgp.datasets.training_data import MOST_ACTIONS, Transition, told_apart
+from sgp.datasets.training_data import MOST_ACTIONS, Transition, contrasted_actions
 from sgp.encoders.text import TextEncoder
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
@@ -86,7 +86,7 @@ def transition_rows(
     rows, applicable = list[tuple[int, int, int]](), list[list[int]]()
     found = list(transitions)
     for each in track(found, title, len(found)):
-        numbers = [actions.setdefault((each.task, one), len(actions)) for one in told_apart(each, rng, most)]
+        numbers = [actions.setdefault((each.task, one), len(actions)) for one in contrasted_actions(each, rng, most)]
         ends = [states.setdefault((each.task, one), len(states)) for one in (each.before, each.after)]
         rows.append((ends[0], numbers[0], ends[1]))
         applicable.append(numbers)

@@ -88,7 +88,7 @@ def place(**changed):
         (place(seed=-1), "seed is -1; expected 0 to 4294967295"),
         (place(files=[]), "has no files that is of kind dict"),
         (place(files=dict.fromkeys(("encoder.json", "model.ubj", "../x"), "0")), "lists '../x', which is no plain"),
-        (place(data={}), "does not tell sha256 of its data"),
+        (place(data={}), "lacks sha256 of its data"),
         (place(training={"beam": "x"}), "holds a record that state-centric cannot load"),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import time
 import pytest
 
 from sgp.datasets import folders
-from sgp.datasets.folders import draft_folder, put_in_place, whole_folder
-from sgp.datasets.runs import Origin, RunKey, new_run, open_run
+from sgp.datasets.folders import draft_folder, put_in_place
+from sgp.datasets.runs import Origin, RunKey, find_run, new_run, open_run, run_folders
+from sgp.datasets.store import data_folder
+from sgp.datasets.suite import load_suite, suite_names
 from sgp.evaluation.scores import to_frame
 from sgp.reports.card import save_scores
 
@@ -73,13 +76,45 @@ def test_a_failed_writer_leaves_the_old_run(home):
     assert not list(KEY.folder.parent.glob(".seed13*"))
 
 
-def test_a_process_that_is_killed_before_the_folder_is_put_in_place_leaves_the_old_one(tmp_path, monkeypatch):
-    with whole_folder(tmp_path / "run") as draft:
-        (draft / "file").write_text("old")
-    monkeypatch.setattr(folders.os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "run") as draft:
-        (draft / "file").write_text("new")
-    assert (tmp_path / "run" / "file").read_text() == "old"
+KILLED = """
+import os, pathlib, signal, sys
+from sgp.datasets import folders
+rename = os.replace
+def killed(*paths):
+    rename(*paths)
+    os.kill(os.getpid(), signal.SIGKILL)
+folders.os.replace = killed
+with folders.whole_folder(pathlib.Path(sys.argv[1])) as draft:
+    (draft / "file").write_text("new")
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: find_run(KEY),
+        lambda: open_run(KEY.folder),
+        lambda: open_run(*run_folders()),
+        lambda: save("a") or open_run(KEY.folder),
+    ],
+    ids=["find", "open", "list", "write"],
+)
+def test_a_process_that_is_killed_between_two_renames_loses_no_run(read, home):
+    save("a")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(KEY.folder)]).returncode == -signal.SIGKILL
+    assert not KEY.folder.exists()
+    assert read().record["facts"]["mark"] == "a"
+    save("b")
+    assert open_run(KEY.folder).record["facts"]["mark"] == "b"
+    assert not list(KEY.folder.parent.glob(".seed13*"))
+
+
+def test_a_suite_survives_too(home):
+    shutil.copytree(data_folder() / "benchmarks" / "state-centric", home / "suites" / "mine")
+    subprocess.run([sys.executable, "-c", KILLED, str(home / "suites" / "mine")])
+    assert "mine" in suite_names()
+    subprocess.run([sys.executable, "-c", KILLED, str(home / "suites" / "mine")])
+    assert load_suite("mine").name == "mine"
 
 
 LEAVE = """
@@ -109,7 +144,8 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_waited
         assert not list(draft.iterdir())
 
 
-def test_a_block_of_one_folder_waits_for_the_other(tmp_path):
+def test_a_block_of_one_folder_waits_for_the_other_and_says_so_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(folders, "_PATIENCE", 0.1)
     order = []
 
     def second():
@@ -119,10 +155,11 @@ def test_a_block_of_one_folder_waits_for_the_other(tmp_path):
     with folders.locked(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
-        time.sleep(0.05)
+        time.sleep(0.5)
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
+    assert [each.getMessage() for each in caplog.records] == [f"waiting for another process that writes {tmp_path}"]
 
 
 def test_a_folder_is_put_beside_others_with_readable_rights(tmp_path):

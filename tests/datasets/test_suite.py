@@ -15,7 +15,7 @@ from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
 from sgp.datasets.renaming import canonical_form, form_of
 from sgp.datasets.suite import load_suite, read_suite
-from sgp.datasets.training_data import training_texts
+from sgp.datasets.training_data import Demonstrations, learning_texts
 from sgp.domains import all_domains, get_domain
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.experiments import listing
@@ -287,7 +287,7 @@ def test_a_training_reads_each_file_once(monkeypatch):
         return opened(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", counted)
-    texts = training_texts(suite, "gripper")
+    (texts,) = learning_texts(Demonstrations, suite, ["gripper"]).parts
     folder = suite.folder / "gripper"
     files = [Path(each.problem.problem_source) for each in (*texts.train, *texts.validation)]
     assert len(files) == 6

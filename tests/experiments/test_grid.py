@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import os
-import random
-import shutil
-import signal
 import subprocess
-import time
-from contextlib import suppress
+import sys
 from dataclasses import replace
 
 import pandas as pd
@@ -178,46 +174,58 @@ def without_times(folder):
     return scores[~scores.metric.isin(TIMES)].to_csv(index=False), attempts.to_csv()
 
 
+# Starts the command in processes forked from one that has imported everything, which kills them at random points.
+KILLED = """
+import os, random, shutil, signal, sys, time
+from pathlib import Path
+import sgp.api, sgp.experiments.grid, sgp.training.boosting, sgp.training.fit, sgp.reports.papers
+from sgp.cli import main
+
+def start(name):
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.environ["SGP_HOME"] = name
+        sys.argv = ["sgp", *sys.argv[1:], "--out", f"{name}-out"]
+        main()
+        os._exit(0)
+    return child
+
+def finish(name):
+    started = time.monotonic()
+    assert os.waitpid(start(name), 0)[1] == 0
+    return time.monotonic() - started
+
+whole = finish("whole")
+finish("whole")
+rng, killed = random.Random(7), 0
+for _ in range(12):
+    child = start("killed")
+    time.sleep(rng.uniform(0.1, 0.9) * whole)
+    if os.waitpid(child, os.WNOHANG) == (0, 0):
+        killed += 1
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    # Remove results and a run, so that work is left in every round.
+    for path in sorted(Path("killed/grid").rglob("*.json")):
+        if rng.random() < 0.5:
+            path.unlink()
+    shutil.rmtree(rng.choice(sorted(Path("killed").glob("*/*/*/*/seed*")) or [Path("none")]), True)
+assert killed >= 6, killed
+finish("killed")
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
-    """A real process is killed at random points of its life."""
-    words = "--variants state-centric:wl-lstm-delta,state-centric:wl-xgboost-delta,random-successor --seeds 1,2"
-    words += " --set lstm.training.epochs=1 --set lstm.shape.hidden=8 --set boosting.rounds=2 --jobs 1"
-    command = ["sgp", "grid", "--domains", "gripper", "--splits", "interpolation"]
-    command += words.split()
-
-    def start(home, out):
-        environment = {**os.environ, "SGP_HOME": str(tmp_path / home), "SGP_PROGRESS": "0"}
-        return subprocess.Popen(
-            [*command, "--out", str(tmp_path / out)], env=environment, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    def finish(home, out):
-        started = time.monotonic()
-        _, errors = (process := start(home, out)).communicate()
-        assert process.returncode == 0, errors
-        return time.monotonic() - started
-
-    finish("whole", "whole-out")
-    idle = finish("whole", "whole-out")  # with all work done
-    rng = random.Random(7)
-    killed = 0
-    for _ in range(12):
-        process = start("killed", "killed-out")
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=rng.uniform(0.4, 1.5) * idle)
-        if process.poll() is None:
-            killed += 1
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        # Remove results and a run, so that work is left in every round.
-        for path in sorted((tmp_path / "killed" / "grid").rglob("*.json")):
-            if rng.random() < 0.5:
-                path.unlink()
-        shutil.rmtree(rng.choice(sorted((tmp_path / "killed").glob("*/*/*/*/seed*")) or [tmp_path / "none"]), True)
-    assert killed >= 6
-    finish("killed", "killed-out")
+    """Real processes are killed at random points of their lives."""
+    words = "grid --domains gripper --splits interpolation --seeds 1,2 --jobs 1"
+    words += " --variants state-centric:wl-lstm-delta,state-centric:wl-xgboost-delta,random-successor"
+    words += " --set lstm.training.epochs=1 --set lstm.shape.hidden=8 --set boosting.rounds=2"
+    command = [sys.executable, "-c", KILLED, *words.split()]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "SGP_PROGRESS": "0"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     assert without_times(tmp_path / "killed-out") == without_times(tmp_path / "whole-out")
     assert not list((tmp_path / "killed").rglob("*.tmp"))

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from sgp.cli import app
 from sgp.datasets.runs import list_runs
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import problem_texts, training_texts
+from sgp.datasets.training_data import Demonstrations, Problems, learning_texts
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scores import Score, read_scores, to_frame
@@ -26,26 +26,32 @@ def test_the_numbers_of_training_problems():
     assert subset_sizes(1) == [1]
 
 
-def test_a_draw_contains_those_of_fewer_problems():
-    texts = training_texts(load_suite("state-centric"), "blocksworld")
-    for data in (texts, problem_texts(load_suite("state-centric"), "blocksworld")):
-        drawn = {count: data.drawn(count, 3) for count in subset_sizes(len(data.train))}
-        assert [len(each.train) for each in drawn.values()] == list(drawn)
-        assert set(drawn[2].train) < set(drawn[4].train)
-        assert [each for each in data.train if each in drawn[4].train] == list(drawn[4].train), "in their order"
-        assert drawn[4].validation == data.validation
-        assert len({each.sha256 for each in (data, *drawn.values(), data.drawn(4, 2))}) == len(drawn) + 2
-    assert len({texts.drawn(2, draw).train for draw in range(5)}) > 1
-    assert len(texts.drawn(99, 0).train) == len(texts.train)
+def texts_of(kind, domain):
+    return learning_texts(kind, load_suite("state-centric"), [domain])
+
+
+@pytest.mark.parametrize("kind", [Demonstrations, Problems])
+def test_a_draw_contains_those_of_fewer_problems(kind):
+    texts = texts_of(kind, "blocksworld")
+    drawn = {count: texts.drawn(count, 3) for count in subset_sizes(texts.drawable)}
+    train = {count: each.parts[0].train for count, each in drawn.items()}
+    assert [len(each) for each in train.values()] == list(drawn)
+    assert set(train[2]) < set(train[4])
+    assert [each for each in texts.parts[0].train if each in train[4]] == list(train[4]), "in their order"
+    assert drawn[4].parts[0].validation == texts.parts[0].validation
+    assert len({each.sha256 for each in (texts, *drawn.values(), texts.drawn(4, 2))}) == len(drawn) + 2
+    assert len({texts.drawn(2, draw).parts[0].train for draw in range(5)}) > 1
+    assert len(texts.drawn(99, 0).parts[0].train) == len(texts.parts[0].train)
     with pytest.raises(SuiteError, match="asked for 0 training problems of draw 0; expected at least 1"):
         texts.drawn(0, 0)
 
 
 def test_problems_that_teach_nothing_are_not_drawn():
-    texts = training_texts(load_suite("state-centric"), "visitall")
-    idle = [each for each in texts.train if not each.plan]
-    assert len(texts.to_draw) == len(texts.train) - len(idle) < len(texts.train)
-    assert not set(idle) & set(texts.drawn(999, 0).train)
+    texts = texts_of(Demonstrations, "visitall")
+    (part,) = texts.parts
+    idle = [each for each in part.train if not each.plan]
+    assert texts.drawable == len(part.train) - len(idle) < len(part.train)
+    assert not set(idle) & set(part.drawn(999, 0).train)
 
 
 def test_every_method_learns_from_the_same_draws():
@@ -66,22 +72,8 @@ def test_every_method_learns_from_the_same_draws():
 def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
     csv, html = tmp_path / "curve.csv", tmp_path / "curve.html"
     words = ["--domains", "gripper", "--variants", "contrastive-jumps:one-step", "--draws", "2", "--jobs", "1"]
-    told = CliRunner().invoke(
-        app,
-        [
-            "grid",
-            "--preset",
-            "learning-curve",
-            *words,
-            "--splits",
-            "interpolation",
-            "--csv",
-            str(csv),
-            "--html",
-            str(html),
-        ],
-        env={"COLUMNS": "200"},
-    )
+    words += ["--preset", "learning-curve", "--splits", "interpolation", "--csv", str(csv), "--html", str(html)]
+    told = CliRunner().invoke(app, ["grid", *words], env={"COLUMNS": "200"})
     assert told.exit_code == 0, told.output
     scores = read_scores(csv)
     curve = pool_draws(scores)

@@ -14,7 +14,7 @@ from sgp.planning.policy import Ranking
 from sgp.planning.recorded import read_heads, read_recorded
 from sgp.planning.recording import read_rollouts, records, write_rollouts
 from sgp.planning.rollout import Outcome
-from sgp.workers import Processes
+from sgp.workers import Local
 from tests.planning.test_planner import Costs, atoms, by_name
 from tests.planning.test_policy import PairRanker, two_steps
 
@@ -38,7 +38,7 @@ def returned(rollout):
 
 
 def test_rollouts_come_back_from_other_processes_as_they_were(rollouts):
-    found = dict(Processes(2).map(returned, [(each,) for each in rollouts]))
+    found = dict(Local(2).map(returned, [(each,) for each in rollouts]))
     back = [found[place] for place in range(len(rollouts))]
     assert back == rollouts
     assert [each.plan for each in back] == [each.plan for each in rollouts]

@@ -1,3 +1,5 @@
+"""Planners that come with the package are measured on larger problems, and only those that solve some are written."""
+
 from __future__ import annotations
 
 import shutil
@@ -8,17 +10,18 @@ import sgp
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import select
-from sgp.experiments import shipping
-from sgp.experiments.shipping import COUNT, MEASURED_ON, ship
+from sgp.experiments import bundle
+from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
 from sgp.reports.card import saved_scores
 
 
 @pytest.mark.slow
-def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp_path):
-    source = tmp_path / "some" / "gripper"
-    shutil.copytree(data_folder() / "benchmarks" / "state-centric" / "gripper", source)
-    for split in ("interpolation", "extrapolation"):
-        shutil.rmtree(source / split)
+def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_path, monkeypatch, caplog):
+    for part in ("domain.pddl", "train", "validation"):
+        source = data_folder() / "benchmarks" / "state-centric" / "gripper" / part
+        target = tmp_path / "some" / "gripper" / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
     suite = sgp.import_folder(tmp_path / "some", "some")
     (folder,) = ship(tmp_path / "planners", suites=["some"])
     assert folder == tmp_path / "planners" / "gripper"
@@ -31,15 +34,7 @@ def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp
     assert {sgp.Task(problem).size for problem in problems} == {2 * largest}
     assert f"of {COUNT} |" in (folder / "card.md").read_text()
 
-
-@pytest.mark.slow
-def test_a_planner_that_solves_nothing_is_not_shipped(home, tmp_path, monkeypatch, caplog):
-    source = tmp_path / "some" / "gripper"
-    shutil.copytree(data_folder() / "benchmarks" / "state-centric" / "gripper", source)
-    for split in ("interpolation", "extrapolation"):
-        shutil.rmtree(source / split)
-    sgp.import_folder(tmp_path / "some", "some")
-    monkeypatch.setattr(shipping, "LIMIT", sgp.Limit(decisions=1))
-    assert shipping.ship(tmp_path / "planners", suites=["some"]) == []
+    monkeypatch.setattr(bundle, "LIMIT", sgp.Limit(decisions=1))
+    assert ship(tmp_path / "others", suites=["some"]) == [], "the same training, which now solves nothing"
     assert "gripper: the planner solves none of the problems" in caplog.text
-    assert not (tmp_path / "planners").exists()
+    assert not (tmp_path / "others").exists()
