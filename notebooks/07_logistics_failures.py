@@ -187,12 +187,12 @@ loaded = small_task("loaded", "(in p plane) (in q plane)")
 )
 unload = [each for each in loaded.successors(flown) if each.actions[0].name == "unload-airplane"]
 print("candidates:", ", ".join(str(each.actions[0]) for each in unload))
-told = []
+differences = []
 for rounds in range(1, ROUNDS + 1):
     encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=rounds), [(loaded, [each.state for each in unload])])
     one, other = encoder.embed(loaded, [each.state for each in unload])
-    told.append({"k": rounds, "differ in": int((one != other).sum())})
-pd.DataFrame(told)
+    differences.append({"k": rounds, "differ in": int((one != other).sum())})
+pd.DataFrame(differences)
 
 # %% [markdown]
 # So why not take more rounds? Because colours that tell so much are colours of this one problem: the next cell collects

@@ -57,9 +57,9 @@ import sgp
 # %%
 def problem(domain, size, seed):
     """A random problem with so many objects."""
-    house = sgp.get_domain(domain)
-    text = house.generate_size(np.random.default_rng(seed), size)
-    return sgp.Task(sgp.Problem(f"{domain}, {size} objects", house.pddl, text))
+    built_in = sgp.get_domain(domain)
+    text = built_in.generate_size(np.random.default_rng(seed), size)
+    return sgp.Task(sgp.Problem(f"{domain}, {size} objects", built_in.pddl, text))
 
 
 small = problem(DOMAIN, 3, seed=3)
@@ -84,9 +84,9 @@ sgp.lookahead_picture(small, ahead)
 
 # %%
 four = problem(DOMAIN, 4, seed=2)
-trees = {reach: sgp.successors_for(reach)(four, four.init) for reach in ("iw", "aiw")}
+trees = {name: sgp.successors_for(name)(four, four.init) for name in ("iw", "aiw")}
 sgp.side_by_side(
-    [(f"{reach}: {len(found)} states", sgp.lookahead_picture(four, found)) for reach, found in trees.items()], columns=1
+    [(f"{name}: {len(found)} states", sgp.lookahead_picture(four, found)) for name, found in trees.items()], columns=1
 )
 
 # %% [markdown]
@@ -95,9 +95,9 @@ sgp.side_by_side(
 # random problems of a size; first as a table for one domain, then for all as a plot with logarithmic axes.
 
 # %%
-PROBLEMS = 3 if FAST else 20  # a size
-SIZES = (10, 15, 20, 30, 40, 60) if FAST else (10, 15, 20, 30, 40, 60, 80, 120)
-REACHES = {
+PROBLEMS = 2 if FAST else 20  # a size
+SIZES = (10, 15, 20, 30, 40) if FAST else (10, 15, 20, 30, 40, 60, 80, 120)
+CANDIDATES = {
     "one action": sgp.successors_for("one-step"),
     "IW": sgp.successors_for("iw"),
     "AIW": sgp.successors_for("aiw"),
@@ -108,7 +108,7 @@ for domain in CROWDED:
     for size in (sgp.get_domain(domain).sizes.nearest(size) for size in SIZES):
         for seed in range(PROBLEMS):
             task = problem(domain, size, seed)
-            for name, successors in REACHES.items():
+            for name, successors in CANDIDATES.items():
                 counted.append((domain, name, task.size, len(successors(task, task.init))))
 counted = pd.DataFrame(counted, columns=["domain", "candidates", "objects", "states"])
 means = counted.groupby(["domain", "candidates", "objects"]).states.mean()
@@ -179,10 +179,10 @@ for size in (5, 10, 20, 40):
     task = problem(DOMAIN, size, SEED)
     found = sgp.successors_for("aiw")(task, task.init)
     row = {"objects": task.size, "candidates": len(found)}
-    for told in ENCODINGS:
-        trees = sgp.tree_encoder(task.domain_text, sgp.TreeConfig(told)).encode(task, task.init, found)
+    for encoding in ENCODINGS:
+        trees = sgp.tree_encoder(task.domain_text, sgp.TreeConfig(encoding)).encode(task, task.init, found)
         tuples = sum(len(each.arguments) for each in trees.graphs.relations.values())
-        row[f"{told}, nodes"], row[f"{told}, tuples"] = int(trees.graphs.objects[0]), tuples
+        row[f"{encoding}, nodes"], row[f"{encoding}, tuples"] = int(trees.graphs.objects[0]), tuples
     rows.append(row)
 pd.DataFrame(rows).set_index("objects")
 
@@ -216,7 +216,7 @@ suite = sgp.import_folder(scratch, SUITE, overwrite=True)
 
 # %%
 SETTINGS = (
-    {"shape.layers": "8", "training.steps": "16", "training.epochs": "8"}
+    {"shape.layers": "6", "training.steps": "16", "training.epochs": "6"}
     if FAST
     else {"shape.layers": "12", "training.epochs": "40"}
 )

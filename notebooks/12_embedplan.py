@@ -23,7 +23,7 @@
 # %% tags=["parameters"]
 FAST = True  # a brief training on few transitions; False: as the paper trains
 DOMAIN = "ferry"
-OTHER = "logistics"
+OTHER = "satellite"
 SEED = 42
 
 # %%
@@ -41,7 +41,7 @@ import sgp
 
 SUITE = "acpbench"
 MOST = 300 if FAST else None  # transitions to learn from
-BRIEF = {"training.epochs": "100", "training.learning_rate": "0.001"} if FAST else {}
+BRIEF = {"training.epochs": "60", "training.learning_rate": "0.001"} if FAST else {}
 instances = sgp.domain_instances(SUITE, DOMAIN)
 split = next(each for each in sgp.protocol_splits(SUITE, "extrapolation", [DOMAIN], SEED, MOST))
 held_out = split.held_out(DOMAIN).transitions
@@ -195,7 +195,7 @@ table.round(4)
 # %%
 config = sgp.RetrievalConfig(("hard",), transitions=40, plans=5)
 learners = [
-    *sgp.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "30"}),
+    *sgp.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "20"}),
     *sgp.learners_of(["displacements:copy", "displacements:schema", "displacements:renamed"]),
 ]
 protocols = ["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]

@@ -196,6 +196,7 @@ grid --variants state-centric:x -> method state-centric has no variant 'x'; expe
 grid --variants nope -> unknown method 'nope'
 grid --preset magic -> unknown preset 'magic'; expected one of variants, ablation, jackknife
 grid --preset ablation --html x -> preset ablation has no plot
+grid --splits hard -> has no split 'hard'
 grid --seeds a -> seeds are 'a'; expected whole numbers separated by commas
 grid --set colour=red -> no method of the grid has the setting 'colour'
 grid --decoding backwards -> no method of the grid has the decoding 'backwards'
@@ -223,6 +224,7 @@ def test_wrong_words_are_answered_in_one_sentence(home, line):
     assert expected in err
     assert err.startswith("sgp: ")
     assert not Path("problems").exists()
+    assert not home.exists()
 
 
 def test_solve_keeps_the_plan_where_val_fails(blocks_run, files, monkeypatch):

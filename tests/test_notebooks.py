@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from pathlib import Path
 
@@ -23,18 +22,9 @@ FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
 DOMAINS = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
 
 
-def differences(script, notebook):
-    """Differences between script and notebook: kinds of cells, text and tags."""
-
-    def cells(each):
-        return [(cell.cell_type, cell.source.strip(), cell.metadata.get("tags", [])) for cell in each.cells]
-
-    one, two = cells(script), cells(notebook)
-    if len(one) != len(two):
-        yield f"the script has {len(one)} cells, the notebook {len(two)}"
-    for number, (left, right) in enumerate(zip(one, two, strict=False), start=1):
-        if left != right:
-            yield f"cell {number} differs between script and notebook"
+def cells(notebook):
+    """Kinds, text and tags of the cells."""
+    return [(cell.cell_type, cell.source.strip(), cell.metadata.get("tags", [])) for cell in notebook.cells]
 
 
 def faults(notebook):
@@ -124,7 +114,7 @@ def test_every_cell_runs_on_the_fast_path(name, notebooks_home, tmp_path, monkey
 @pytest.mark.parametrize("name", NAMES)
 def test_the_notebook_and_its_script_agree_and_keep_the_rules(name):
     script, notebook = (jupytext.read(FOLDER / f"{name}.{ending}") for ending in ("py", "ipynb"))
-    assert not [*differences(script, notebook)], f"run 'jupytext --to ipynb --update notebooks/{name}.py'"
+    assert cells(script) == cells(notebook), f"run 'jupytext --to ipynb --update notebooks/{name}.py'"
     assert not [*faults(notebook)]
 
 
@@ -160,14 +150,9 @@ for row in rows:
 
 @pytest.fixture
 def stand_in():
-    return jupytext.reads(STAND_IN, fmt="py:percent")
-
-
-def test_a_notebook_that_keeps_the_rules_has_no_fault(stand_in, tmp_path):
-    jupytext.write(stand_in, tmp_path / "stand_in.ipynb")
-    notebook = jupytext.read(tmp_path / "stand_in.ipynb")
+    notebook = jupytext.reads(STAND_IN, fmt="py:percent")
     assert not [*faults(notebook)]
-    assert not [*differences(stand_in, notebook)]
+    return notebook
 
 
 @pytest.mark.parametrize(
@@ -194,32 +179,18 @@ def test_what_belongs_elsewhere_is_found(stand_in, text, fault):
     assert [*faults(stand_in)] == [fault]
 
 
-def test_outputs_counts_and_parameters_are_looked_at(stand_in):
-    def after(change):
-        changed = copy.deepcopy(stand_in)
-        change(changed)
-        return [*faults(changed)]
-
-    assert after(lambda n: n.cells[2].update(execution_count=1)) == ["cell 3 has outputs or a count"]
-    assert after(lambda n: n.cells[2].update(outputs=["x"])) == ["cell 3 has outputs or a count"]
-    assert "tagged" in after(lambda n: n.cells[1].metadata.pop("tags"))[0]
-    assert "tagged" in after(lambda n: n.cells[2].metadata.update(tags=["parameters"]))[0]
-    assert "FAST = True" in after(lambda n: n.cells[1].update(source="FAST = False"))[0]
-    assert "title" in after(lambda n: n.cells[0].update(source="Words"))[0]
-    assert "formula" in after(lambda n: n.cells[0].update(source="# A title\n\nT is $s_0, \\dots$ long."))[0]
-    assert after(lambda n: n.cells[0].update(source="# A title\n\nIt costs 3 $ or 4 $ a run.")) == []
-    assert "kernel" in after(lambda n: n.metadata.pop("kernelspec"))[0]
-    assert "widgets" in after(lambda n: n.metadata.update(widgets={}))[0]
-
-
-def test_pairs_that_differ_are_found(stand_in):
-    def after(change):
-        changed = copy.deepcopy(stand_in)
-        change(changed)
-        return [*differences(stand_in, changed)]
-
-    different = ["cell 3 differs between script and notebook"]
-    assert after(lambda n: n.cells[2].update(source="1")) == different
-    assert after(lambda n: n.cells[2].update(cell_type="markdown")) == different
-    assert after(lambda n: n.cells[2].metadata.update(tags=["hide"])) == different
-    assert after(lambda n: n.cells.pop()) == ["the script has 3 cells, the notebook 2"]
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda n: n.cells[2].update(execution_count=1), "cell 3 has outputs or a count"),
+        (lambda n: n.cells[2].update(outputs=["x"]), "cell 3 has outputs or a count"),
+        (lambda n: n.cells[1].metadata.pop("tags"), "tagged"),
+        (lambda n: n.cells[1].update(source="FAST = False"), "FAST = True"),
+        (lambda n: n.cells[0].update(source="# A title\n\nT is $s_0, \\dots$ long."), "formula"),
+        (lambda n: n.metadata.pop("kernelspec"), "kernel"),
+    ],
+)
+def test_outputs_parameters_and_formulas_are_found(stand_in, change, fault):
+    change(stand_in)
+    (found,) = faults(stand_in)
+    assert fault in found

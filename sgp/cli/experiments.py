@@ -136,6 +136,7 @@ def grid(
     from sgp.errors import ConfigurationError, expected_one_of
     from sgp.experiments import grid
     from sgp.files import write_text
+    from sgp.reports import tables
 
     if preset not in PRESETS:
         raise ConfigurationError(f"unknown preset '{preset}'; {expected_one_of(PRESETS, preset)}")
@@ -147,24 +148,18 @@ def grid(
     seed_list = grid.parse_seeds(seeds) if seeds else grid.SEEDS if preset == "variants" else grid.SEEDS[:1]
     workers = workers_of(jobs, cluster)
     if preset == "select":
-        _select(methods, suite, validation, words(domains), words(choose), seed_list[0], workers, csv)
+        _select(methods, csv, suite, validation, words(domains), words(choose), seed_list[0], workers)
         return
-    cells = grid.grid_cells(
-        suite,
-        words(domains),
-        methods,
-        seed_list,
-        words(splits or ("extrapolation" if preset in ("jackknife", "learning-curve") else "")),
-        overrides_of(settings),
-        trained_on,
-        words(decodings),
-    )
+    chosen_splits = words(splits or ("extrapolation" if preset in ("jackknife", "learning-curve") else ""))
+    options_of_cells = overrides_of(settings), trained_on, words(decodings)
+    cells = grid.grid_cells(suite, words(domains), methods, seed_list, chosen_splits, *options_of_cells)
+    table: Any = None
     if preset == "ablation":
-        cells = grid.ablation_cells(cells)
+        cells, table = grid.ablation_cells(cells), tables.coverage_table
     elif preset == "jackknife":
-        cells = grid.jackknife_cells(cells, most)
+        cells, table = grid.jackknife_cells(cells, most), tables.spread_table
     elif preset == "learning-curve":
-        cells = grid.learning_cells(cells, draws)
+        cells, table = grid.learning_cells(cells, draws), tables.learning_table
     results = grid.run_grid(cells, workers, again, diagnostics)
     if baselines:
         names = sorted({cell.domain for cell in cells})
@@ -177,43 +172,18 @@ def grid(
     if out is not None or preset == "variants":
         for path in results.write(out or Path("results")):
             typer.echo(path)
-    _print_preset(preset, results.scores, suite)
+    if table is not None:
+        console().print(table(results.scores, f"{preset} on {suite}").terminal())
 
 
-def _print_preset(preset: str, scores: Any, suite: str) -> None:
-    """Print the table of a preset."""
-    if preset == "learning-curve":
-        from sgp.reports.tables import learning_table
-
-        console().print(learning_table(scores, f"coverage of {suite} by the number of training problems").terminal())
-    elif preset in ("ablation", "jackknife"):
-        from sgp.reports.tables import coverage_table, spread_table
-
-        table = (
-            coverage_table(scores, f"ablation on {suite}")
-            if preset == "ablation"
-            else spread_table(scores, f"{suite}, one training problem left out")
-        )
-        console().print(table.terminal())
-
-
-def _select(
-    methods: Any,
-    suite: str,
-    validation: str,
-    domains: list[str],
-    settings: list[str],
-    seed: int,
-    workers: Any,
-    csv: Any,
-) -> None:
+def _select(methods: Any, csv: Path | None, suite: str, validation: str, *others: Any) -> None:
     """Choose the settings of each method, print the trials, and the options that stand for what was chosen."""
     from sgp.experiments import selection
     from sgp.methods.configuration import apart
     from sgp.policies.decoding import DEFAULT
 
     for method in methods:
-        trials, chosen = selection.select(method, suite, validation, domains, settings, seed, workers)
+        trials, chosen = selection.select(method, suite, validation, *others)
         if csv is not None:
             selection.write_trials(csv, trials)
         title = f"{method}, trained on {suite}, chosen on {validation}"
@@ -335,29 +305,11 @@ def retrieve(
     protocols = words(protocol) or [name for name in PROTOCOLS if len(words(domains)) != 1 or name not in OF_SEVERAL]
     config = retrieval.RetrievalConfig(pools_of(words(pools)), size, transitions, plans)
     seed_list, shot_list = parse_seeds(seeds), parse_seeds(shots, "shots")
-    scores = retrieval.retrieve(
-        suite,
-        protocols,
-        learners,
-        words(domains),
-        seed_list,
-        config,
-        most,
-        jobs=workers_of(jobs, cluster),
-        shots=shot_list,
-    )
+    splits = suite, protocols, learners, words(domains)
+    workers = workers_of(jobs, cluster)
+    scores = retrieval.retrieve(*splits, seed_list, config, most, jobs=workers, shots=shot_list)
     write_scores_to(scores, json, csv)
     console().print(retrieval_table(scores, f"retrieval on {suite}").terminal())
     if record:
-        for path in record_retrievals(
-            own_retrieved_folder(),
-            suite,
-            protocols,
-            learners,
-            words(domains),
-            seed_list[0],
-            config,
-            most,
-            shots=shot_list,
-        ):
+        for path in record_retrievals(own_retrieved_folder(), *splits, seed_list[0], config, most, shots=shot_list):
             typer.echo(path)

@@ -37,19 +37,8 @@ def train(
     cluster: options.ClusterAddress = "",
 ) -> None:
     """Train a method on a domain; missing expert plans are made first. The last line is the run's folder."""
-    run = trained_run(
-        by,
-        method,
-        domain,
-        suite,
-        variant,
-        seed=seed,
-        device=device,
-        jobs=workers_of(jobs, cluster),
-        overrides=overrides_of(settings),
-        again=again,
-    )
-    typer.echo(run.folder)
+    others = {"seed": seed, "device": device, "overrides": overrides_of(settings), "again": again}
+    typer.echo(trained_run(by, method, domain, suite, variant, jobs=workers_of(jobs, cluster), **others).folder)
 
 
 def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **others: Any) -> Any:

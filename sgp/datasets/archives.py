@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,19 +20,12 @@ from sgp.files import whole_file
 
 # Exceptions that zipfile raises for damaged files.
 _DAMAGE = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError),
+    *(NotImplementedError, OSError, RuntimeError, ValueError),
 )
 _LARGEST = 1024**3  # bytes that an archive may unpack to; the models here have a few million
 _LARGEST_TEXT = 32 * 1024**2  # bytes of a record, card or table of scores
-_BESIDE = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # files that a record does not list
+_UNLISTED = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # files that no record lists
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # file name without folders: no path traversal
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # one folder name of a run's path in the store
 
@@ -66,6 +58,9 @@ def unpacked_run(file: Path) -> Iterator[Run]:
             parts = run.key.folder.relative_to(home()).parts
         except (StoreError, ConfigurationError, ValueError) as error:
             raise InputError(f"{file} holds no run that can be used ({error}); export it again") from error
+        for path in folder.iterdir():
+            if path.name not in run.record["files"] and not _UNLISTED.fullmatch(path.name):
+                raise InputError(f"{file} holds {path.name}, which its {RECORD} does not list; export the run again")
         if not all(_PART.fullmatch(part) for part in parts) or len(parts) != 5:
             raise InputError(f"{file} names the place {'/'.join(parts)!r} for its run, which is none in the store")
         yield run
@@ -96,7 +91,7 @@ def _unpack(file: Path, folder: Path) -> None:
 
 
 def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Members of an archive. Raises InputError for any member that `export_run` would not write."""
+    """Members of an archive. Raises InputError for names and sizes that `export_run` does not write."""
     members = archive.infolist()
     strange = [member.filename for member in members if not _NAME.fullmatch(member.filename)]
     if strange:
@@ -106,25 +101,9 @@ def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     total = sum(member.file_size for member in members)
     if total > _LARGEST:
         raise InputError(f"{file} unpacks to {total:,} bytes; expected at most {_LARGEST:,}")
-    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-        raise InputError(f"{file} is compressed in another way than 'sgp export' does; export the run again")
-    large = [member for member in members if _BESIDE.fullmatch(member.filename) and member.file_size > _LARGEST_TEXT]
-    if large:
-        raise InputError(
-            f"{file} holds {large[0].filename} of {large[0].file_size:,} bytes; expected at most {_LARGEST_TEXT:,}"
-        )
-    known = _listed_files(archive)
     for member in members:
-        if not _BESIDE.fullmatch(member.filename) and member.filename not in known:
-            raise InputError(f"{file} holds {member.filename}, which its {RECORD} does not list; export the run again")
+        if member.file_size > _LARGEST_TEXT and _UNLISTED.fullmatch(member.filename):
+            raise InputError(
+                f"{file} holds {member.filename} of {member.file_size:,} bytes; expected at most {_LARGEST_TEXT:,}"
+            )
     return members
-
-
-def _listed_files(archive: zipfile.ZipFile) -> Container[str]:
-    """Files that an archive's record lists; all files if the record is invalid, which `open_run` reports later."""
-    try:
-        record = json.loads(archive.read(RECORD))
-    except (ValueError, RecursionError):
-        record = None
-    files = record.get("files") if isinstance(record, dict) else None
-    return files if isinstance(files, dict) else {member.filename for member in archive.infolist()}

@@ -88,10 +88,10 @@ class ProtocolSplit:
         train, validation = list[Transition](), list[Transition]()
         for name in self.train_domains:
             found = split_instances(self.protocol, domain_instances(self.suite, name), self.seed)[0].transitions
-            kept = [found[place] for place in rng.permutation(len(found))[: self.max_transitions]]
-            held = max(round(_VALIDATION * len(kept)), 1)
-            validation += kept[:held]
-            train += kept[held:]
+            chosen = [found[place] for place in rng.permutation(len(found))[: self.max_transitions]]
+            held = max(round(_VALIDATION * len(chosen)), 1)
+            validation += chosen[:held]
+            train += chosen[held:]
         train += [shot for name in self._shown for shot in self._shots(name)]
         if not train:
             raise SuiteError(
@@ -140,8 +140,8 @@ def protocol_splits(
             f"asked for {shots} transitions a schema in protocol {protocol}; expected 0, or at least 1 in leave-one-out"
         )
     source = load_suite(suite)
-    asked = {source.domain(name).name for name in domains}
-    names = [name for name in source.domains if not asked or name in asked]
+    requested = {source.domain(name).name for name in domains}
+    names = [name for name in source.domains if not requested or name in requested]
     if protocol in OF_SEVERAL and len(names) < 2:
         raise SuiteError(
             f"protocol {protocol} needs at least two domains; there is {', '.join(names)} alone: name more, or another "
@@ -251,13 +251,13 @@ def _part(domain: str, walks: Sequence[Trajectory]) -> Part:
 def _unlike(test: Part, learned_from: Sequence[Transition]) -> Part:
     """A test part without transitions that read like a training one. Raises SuiteError where nothing is left."""
     learned = {_read(each) for each in learned_from}
-    kept = tuple(each for each in test.transitions if _read(each) not in learned)
-    if not kept:
+    unread = tuple(each for each in test.transitions if _read(each) not in learned)
+    if not unread:
         raise SuiteError(
             f"every transition of {test.domain} that was held out reads like one that is learned from; expected "
             "instances that differ more, or another seed"
         )
-    return replace(test, transitions=kept)
+    return replace(test, transitions=unread)
 
 
 def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
@@ -269,5 +269,5 @@ def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
 def _parted(count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
     """Random split of the numbers below `count` (at least 2) into a training and a test part."""
     order = rng.permutation(count).tolist()
-    kept = min(max(round(_SHARE * count), 1), count - 1)
-    return sorted(order[:kept]), sorted(order[kept:])
+    learned = min(max(round(_SHARE * count), 1), count - 1)
+    return sorted(order[:learned]), sorted(order[learned:])

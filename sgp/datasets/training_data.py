@@ -216,10 +216,10 @@ def learning_texts(
     Missing expert plans are made first; problems for which no plan was found are left out. A domain with a single split
     is trained on that; without a split `validation`, every fifth training problem (at least the last) is held out.
     """
-    asked = {suite.domain(name).name for name in domains}
-    if not asked:
+    requested = {suite.domain(name).name for name in domains}
+    if not requested:
         raise SuiteError(f"no domain is named; expected some of suite {suite.name}: {', '.join(suite.domains)}")
-    names = [name for name in suite.domains if name in asked]
+    names = [name for name in suite.domains if name in requested]
     if kind is not Transitions and len(names) != 1:
         raise SuiteError(
             f"domains are {', '.join(names)}; expected one, because the method learns from the "

@@ -156,13 +156,13 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
 
 def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> dict[str, tuple[Action, ...]]:
     """Experts' plans by SHA-256 of the start; starts from which the goal cannot be reached have none."""
-    kept = saved_plans(suite, domain, split)
-    missing = [start for start in starts if start.sha256 not in kept]
+    saved = saved_plans(suite, domain, split)
+    missing = [start for start in starts if start.sha256 not in saved]
     made, errors = plans_of(missing, QUICK, 1, f"expert plans {domain} {split}")
     for error in errors.values():
         if not isinstance(error, UnsolvableProblem):
             raise error
-    return {sha256: found.plan for sha256, found in {**kept, **made}.items() if found.plan}
+    return {sha256: found.plan for sha256, found in {**saved, **made}.items() if found.plan}
 
 
 def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:

@@ -124,7 +124,7 @@ def train_jointly(
     `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
     Validation uses `jobs` processes or workers.
     """
-    learner, passing = get_method(method), selectable(method)
+    learner, checkpointed = get_method(method), selectable(method)
     rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)
     name, settings = configure(learner, variant, overrides)
     planning = planning_method(method)
@@ -142,7 +142,7 @@ def train_jointly(
         with_second,
         asdict(settings),
         [asdict(each) for each in planning.decodings.values()],
-        passing.sweep,
+        checkpointed.sweep,
         LENGTH_TOLERANCE,
         seed,
         data.sha256,
@@ -160,7 +160,7 @@ def train_jointly(
     done = _read(folder / _DONE)
     if done and all(_is_of(key, identity) for key in keys.values()):
         return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
-    for snapshot in passing.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
+    for snapshot in checkpointed.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
         origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, recorded_libraries(learner))
         same = next((each for each in done if each.name == snapshot.like), None)
@@ -177,10 +177,10 @@ def train_jointly(
     best, second = _selected(done), _second(done) if with_second else None
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
-        beside = None
+        beside_best = None
         if by == "dynamic" and second is not None:
-            selection["second"], beside = done[second].name, open_run(folder / str(second))
-        _save(open_run(folder / str(best[by])), key, selection, beside)
+            selection["second"], beside_best = done[second].name, open_run(folder / str(second))
+        _save(open_run(folder / str(best[by])), key, selection, beside_best)
     return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
 
 

@@ -70,26 +70,6 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
     assert suite.problems("blocks", "train")[0].problem_pddl == PROBLEM
 
 
-def test_the_layout_of_the_ipc_learning_track(home, tmp_path):
-    files = {
-        f"{kind}/p0{number}.pddl": COURIER_PROBLEM
-        for kind in ("training/easy", "testing/easy", "testing/medium", "testing/hard")
-        for number in (1, 2)
-    }
-    folder = write(
-        tmp_path / "ipc", {f"courier/{name}": text for name, text in files.items()} | {"courier/domain.pddl": COURIER}
-    )
-    suite = import_folder(folder, "ipc")
-    assert splits(suite, "courier") == {
-        "train": ["p01", "p02"],
-        "testing-easy": ["p01", "p02"],
-        "testing-hard": ["p01", "p02"],
-        "testing-medium": ["p01", "p02"],
-    }
-    for name in ("medium", "testing/medium", "testing-medium"):
-        assert len(suite.problems("courier", name)) == 2
-
-
 def test_the_ipc_learning_track_is_imported_with_what_it_does_not_declare(home, tmp_path):
     """Each built-in domain of the track without its requirements; some problems use types all the same."""
     files = {}
@@ -213,6 +193,82 @@ def said(caplog):
     return [record.getMessage() for record in caplog.records if record.name.startswith("sgp.datasets")]
 
 
+TEXTS = {"B": BLOCKS, "C": COURIER, "b": PROBLEM, "c": COURIER_PROBLEM}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param(
+            "c/domain=C c/training/easy/p1=c c/testing/easy/p1=c c/testing/medium/p1=c c/testing/hard/p2=c",
+            {"c": {"train": ["p1"], "testing-easy": ["p1"], "testing-hard": ["p2"], "testing-medium": ["p1"]}},
+            id="ipc learning track",
+        ),
+        pytest.param(
+            "a/x/domain=B a/x/p=b a/x/q=b b/x/domain=C b/x/p=c b/x/q=c",
+            {"x": {"problems": ["p", "q"]}, "b-x": {"problems": ["p", "q"]}},
+            id="domains of one name",
+        ),
+        pytest.param(
+            "x/domain=B x/p=b more/y/domain=C more/y/train/c=c more/y/test/hard/c=c",
+            {"y": {"train": ["c"], "test-hard": ["c"]}, "x": {"problems": ["p"]}},
+            id="any depth",
+        ),
+        pytest.param(
+            "x/i1/domain=B x/i1/problem=b x/i2/domain=B x/i2/problem=b x/i10/domain=B x/i10/problem=b",
+            {"x": {"problems": ["i1", "i2", "i10"]}},
+            id="a folder for each instance",
+        ),
+        pytest.param(
+            "x/domain=B x/i1/domain=B x/i1/problem=b x/i2/domain=B x/i2/problem=b",
+            {"x": {"problems": ["i1", "i2"]}},
+            id="and a domain file above them",
+        ),
+        pytest.param(
+            " ".join(
+                f"{x}/{place}/domain={x.upper()} {x}/{place}/problem={x}"
+                for x in ("b", "c")
+                for place in ("train/i1", "train/i2", "test/i1")
+            ),
+            {x: {"train": ["i1", "i2"], "test": ["i1"]} for x in ("b", "c")},
+            id="instances below splits",
+        ),
+        pytest.param(
+            "small/domain=B small/p=b small/q=b large/domain=B large/p=b large/q=b",
+            {"large": {"problems": ["p", "q"]}, "small": {"problems": ["p", "q"]}},
+            id="folders of several problems stay domains",
+        ),
+        pytest.param(
+            "x=B x/p0=b x_test/p0=b x_test/p1=b y=C y/p0=c",
+            {"x": {"train": ["p0"], "test": ["p0", "p1"]}, "y": {"problems": ["p0"]}},
+            id="pddlgym",
+        ),
+        pytest.param(
+            "b=B c=C p=b q=c", {"b": {"problems": ["p"]}, "c": {"problems": ["q"]}}, id="several domain files"
+        ),
+    ],
+)
+def test_layouts(home, tmp_path, files, expected):
+    pairs = (word.split("=") for word in files.split())
+    suite = import_folder(write(tmp_path / "tree", {f"{name}.pddl": TEXTS[text] for name, text in pairs}), "mine")
+    assert layout(suite) == expected
+    for domain, names in expected.items():
+        text = TEXTS["C"] if suite.domain(domain).built_in == "" else TEXTS["B"]
+        assert suite.domain_pddl(domain) == text
+        for split, found in names.items():
+            assert len(suite.problems(domain, split.replace("-", "/"))) == len(found)
+
+
+def test_the_files_of_one_instance_may_be_imported_alone(home, tmp_path):
+    files = {
+        f"x/i{number}/{file}.pddl": text for number in (1, 2) for file, text in (("domain", BLOCKS), ("p", PROBLEM))
+    }
+    tree = write(tmp_path / "tree", files) / "x"
+    assert layout(import_folder(tree, "inst")) == {"x": {"problems": ["i1", "i2"]}}
+    write(tree, {"domain.pddl": BLOCKS})
+    assert layout(import_folder(tree, "inst2")) == {"x": {"problems": ["i1", "i2"]}}
+
+
 def test_files_of_one_name_are_all_saved(home, tmp_path, caplog):
     files = {f"x/{place}/p01.pddl": PROBLEM for place in ("training", "training/easy", "train", "training/hard")}
     files |= {"x/domain.pddl": BLOCKS, "x/train/hard-p01.pddl": PROBLEM, "x/train/train-p01.pddl": PROBLEM}
@@ -224,15 +280,6 @@ def test_files_of_one_name_are_all_saved(home, tmp_path, caplog):
     assert re.search(r"under another name.*: \d \(", line)
 
 
-def test_domains_of_one_name_are_all_saved(home, tmp_path):
-    files = {}
-    for place, domain, problem in (("a/x", BLOCKS, PROBLEM), ("b/x", COURIER, COURIER_PROBLEM)):
-        files |= {f"{place}/domain.pddl": domain, f"{place}/p.pddl": problem, f"{place}/q.pddl": problem}
-    suite = import_folder(write(tmp_path / "tree", files), "two")
-    assert layout(suite) == {"x": {"problems": ["p", "q"]}, "b-x": {"problems": ["p", "q"]}}
-    assert suite.domain_pddl("b-x") == COURIER
-
-
 @pytest.mark.parametrize("name", ["experts", "suite.toml", "domain.pddl", "baselines", "plans"])
 def test_folders_may_be_named_like_files_of_the_store(home, tmp_path, name):
     files = {f"{name}/b.pddl": BLOCKS, f"{name}/{name}/p.pddl": PROBLEM, f"{name}/{name}/p.plan": "(stack a b)\n"}
@@ -241,63 +288,6 @@ def test_folders_may_be_named_like_files_of_the_store(home, tmp_path, name):
     (domain,) = suite.domains
     (split,) = suite.domain(domain).splits
     assert suite.problems(domain, split)[0].problem_pddl == PROBLEM
-
-
-def test_domains_stand_at_any_depth(home, tmp_path):
-    files = {"x/domain.pddl": BLOCKS, "x/p.pddl": PROBLEM, "more/y/domain.pddl": COURIER}
-    files |= {"more/y/train/c.pddl": COURIER_PROBLEM, "more/y/test/hard/c.pddl": COURIER_PROBLEM}
-    suite = import_folder(write(tmp_path / "tree", files), "deep")
-    assert layout(suite) == {"y": {"train": ["c"], "test-hard": ["c"]}, "x": {"problems": ["p"]}}
-
-
-@pytest.mark.parametrize("below", ["", "x"])
-def test_a_folder_for_each_instance(home, tmp_path, below):
-    names = ("i1", "i2", "i10")
-    files = {
-        f"x/{name}/{file}.pddl": text for name in names for file, text in (("domain", BLOCKS), ("problem", PROBLEM))
-    }
-    tree = write(tmp_path / "tree", files) / below
-    assert layout(import_folder(tree, "inst")) == {"x": {"problems": ["i1", "i2", "i10"]}}
-    write(tree, {"domain.pddl" if below else "x/domain.pddl": BLOCKS})
-    assert layout(import_folder(tree, "inst2")) == {"x": {"problems": ["i1", "i2", "i10"]}}
-
-
-def test_instances_below_splits_and_domains_of_other_texts(home, tmp_path):
-    files = {}
-    for domain, text, problem in (("x", BLOCKS, PROBLEM), ("y", COURIER, COURIER_PROBLEM)):
-        for place in ("train/i1", "train/i2", "test/i1"):
-            files |= {f"{domain}/{place}/domain.pddl": text, f"{domain}/{place}/problem.pddl": problem}
-    suite = import_folder(write(tmp_path / "tree", files), "inst")
-    expected = {"train": ["i1", "i2"], "test": ["i1"]}
-    assert layout(suite) == {"x": expected, "y": expected}
-
-
-def test_folders_of_several_problems_with_one_text_stay_domains(home, tmp_path):
-    files = {f"{name}/{file}.pddl": PROBLEM for name in ("small", "large") for file in ("p", "q")}
-    files |= {"small/domain.pddl": BLOCKS, "large/domain.pddl": BLOCKS}
-    suite = import_folder(write(tmp_path / "tree", files), "sizes")
-    assert layout(suite) == {"large": {"problems": ["p", "q"]}, "small": {"problems": ["p", "q"]}}
-
-
-def test_the_layout_of_pddlgym(home, tmp_path):
-    files = {
-        "blocks.pddl": BLOCKS,
-        "blocks/p0.pddl": PROBLEM,
-        "blocks_test/p0.pddl": PROBLEM,
-        "blocks_test/p1.pddl": PROBLEM,
-    }
-    files |= {"courier.pddl": COURIER, "courier/p0.pddl": COURIER_PROBLEM}
-    suite = import_folder(write(tmp_path / "pddl", files), "gym")
-    assert layout(suite) == {
-        "blocks": {"train": ["p0"], "test": ["p0", "p1"]},
-        "courier": {"problems": ["p0"]},
-    }
-
-
-def test_problems_beside_several_domain_files_are_of_the_one_that_they_name(home, tmp_path):
-    files = {"b.pddl": BLOCKS, "c.pddl": COURIER, "p.pddl": PROBLEM, "q.pddl": COURIER_PROBLEM}
-    suite = import_folder(write(tmp_path / "flat", files), "flat")
-    assert layout(suite) == {"b": {"problems": ["p"]}, "c": {"problems": ["q"]}}
 
 
 def test_links_are_entered_and_circles_are_not(home, tmp_path, caplog):
@@ -360,24 +350,8 @@ def test_what_is_passed_over_is_reported_with_its_number(home, tmp_path, caplog)
         assert words in lines
 
 
-ODD = [
-    'a"b',
-    "a'b",
-    "a\\b",
-    "ü é",
-    "\U0001f600",
-    "a.b",
-    "a..b",
-    "a\nb",
-    "a\x7fb",
-    "a\x01b",
-    "#",
-    "[x]",
-    "p = 1",
-    " ",
-    "²",
-    "1²2",
-]
+ODD = ['a"b', "a'b", "a\\b", "ü é", "\U0001f600", "a.b", "a..b", "a\nb", "a\x7fb", "a\x01b", "#", "[x]", "p = 1", " "]
+ODD += ["²", "1²2"]
 
 
 @pytest.mark.parametrize("kind", ["problem", "split", "domain", "root"])

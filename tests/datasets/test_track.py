@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-import sgp
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import generate_suite
 from sgp.datasets.seeded import LEVELS, SeededSplits, track_sizes
@@ -50,10 +49,11 @@ def test_sizes_of_a_domain_that_has_all_are_the_rules():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DOMAINS)
-def test_levels_are_geometric_thirds_between_the_largest_of_training_and_of_tests(name):
-    domain = get_domain(name)
+def test_sizes_follow_the_rule_and_the_manifest_has_them(name):
+    """Levels are geometric thirds between the largest problems of training and of tests."""
+    domain, rule = get_domain(name), track_sizes(get_domain(name))
     least, most = domain.track.train
-    train, *levels = track_sizes(domain).values()
+    train, *levels = rule.values()
     assert (len(train), train[0], train[-1]) == (60, domain.tracked.nearest(least), most)
     assert sorted(train) == train
     assert {after - before for before, after in pairwise(train)} <= {0, 1, 2, 4}, "4 where a domain has few sizes"
@@ -63,18 +63,12 @@ def test_levels_are_geometric_thirds_between_the_largest_of_training_and_of_test
     assert min(tests) > most
     for place, size in enumerate(tests, start=1):
         assert abs(size - most * (domain.track.test[1] / most) ** (place / 30)) <= 0.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DOMAINS)
-def test_the_manifest_has_the_sizes_of_the_rule(name):
-    rule = track_sizes(get_domain(name))
     suite = SUITE.domain(name).splits
     splits = {split: [each.size - constants(name) for each in found] for split, found in suite.items()}
     assert {split: splits[split] for split in LEVELS} == {split: rule[split] for split in LEVELS}
-    kept = [int(each.name[1:]) for each in suite["train"]]  # others equal one of their size
-    assert splits["train"] == [rule["train"][place - 1] for place in kept]
-    assert len(kept) >= 55
+    numbers = [int(each.name[1:]) for each in suite["train"]]  # others equal one of their size
+    assert splits["train"] == [rule["train"][number - 1] for number in numbers]
+    assert len(numbers) >= 55
     assert not any(each.like for found in suite.values() for each in found)
 
 
@@ -167,7 +161,3 @@ def test_training_problems_have_the_plans_that_were_found_for_them(name):
     assert len(problems) - len(solved) == WITHOUT_PLAN.get(name, 0), "and the page says so"
     for problem in solved[::12]:
         assert validate(problem, plans[problem.sha256].plan).valid
-
-
-def test_the_facade_reads_the_suite_as_any_other(home):
-    assert [each.name for each in sgp.load_suite("track").problems("ferry", "easy")][::9] == ["p01", "p10"]

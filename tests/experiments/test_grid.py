@@ -12,7 +12,7 @@ import sgp
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import list_runs
 from sgp.encoders.wl import WLConfig
-from sgp.errors import ConfigurationError, InputError, SuiteError
+from sgp.errors import InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
 from sgp.evaluation.scores import read_scores, select
 from sgp.experiments import grid
@@ -83,22 +83,6 @@ def test_results_are_kept_under_their_settings(monkeypatch):
     monkeypatch.setattr(type(method), "decodings", {"default": replace(method.decodings["default"], beam=1)})
     files.add(result_files([cell])[cell])
     assert len(files) == 3
-
-
-def test_what_does_not_exist_is_told_before_anything_runs(home):
-    for words, expected in (
-        ("magic", "unknown method 'magic'"),
-        ("state-centric:wl-quantum", "method state-centric has no variant 'wl-quantum'; expected one of wl-xgboost-de"),
-    ):
-        with pytest.raises(InputError, match=expected):
-            parse_variants(words)
-    with pytest.raises(InputError, match="seeds are '1,b'; expected whole numbers"):
-        parse_seeds("1,b")
-    with pytest.raises(ConfigurationError, match=r"no method of the grid has the setting 'boosting\.colour'"):
-        grid_cells("state-centric", overrides={"boosting.colour": "red"})
-    with pytest.raises(InputError, match="has no split 'hard'"):
-        grid_cells("state-centric", splits=("hard",))
-    assert not home.exists()
 
 
 def test_results_hold_scores_facts_attempts_and_diagnostics(home, tmp_path):

@@ -70,7 +70,7 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
     assert run.record["facts"]["selection"]["second"].endswith("1e12")
     assert (run.training["loss"]["l2"], run.second.training["loss"]["l2"]) == (0.1, 1e12)
     portfolio = load_planner(run.folder, "portfolio")
-    second = next(each.planner for each in portfolio.fallbacks if isinstance(each, OtherPlanner))
+    (second,) = [each.planner for each in portfolio.fallbacks if isinstance(each, OtherPlanner)]
     assert abs(second.policy.weights).max() < 1e-6 < abs(portfolio.policy.weights).max()
     assert "second" not in found.runs["loss"].record["facts"]
     run.file("second.delta.safetensors").write_bytes(b"cut")
@@ -174,8 +174,8 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
     rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
     monkeypatch.setattr(joint, "LARGER_SIZES", rules)
-    found = train_jointly("contrastive-jumps", "logistics", "state-centric")
-    largest = max(each.size for each in joint.load_suite("state-centric").domains["logistics"].splits["train"])
+    found = train_jointly("contrastive-jumps", "gripper", "state-centric")
+    largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
     for each in found.snapshots:
         assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
     assert found.snapshots[1].actions > largest
