@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import socket
 import tempfile
 import threading
@@ -219,7 +218,9 @@ class _Files(dict[str, bytes]):
 
     def unpacked(self) -> str:
         """A folder with these files, on this machine until the process ends."""
-        digest = sha256(pickle.dumps(dict(self))).hexdigest()
+        digest = sha256(
+            b"".join(f"{name} {len(content)} ".encode() + content for name, content in self.items())
+        ).digest()
         if digest not in _unpacked:
             folder = _unpacked[digest] = tempfile.TemporaryDirectory(prefix="sgp-")
             for name, content in self.items():
@@ -227,7 +228,7 @@ class _Files(dict[str, bytes]):
         return _unpacked[digest].name
 
 
-_unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash, for the next task with the same folder
+_unpacked: dict[bytes, tempfile.TemporaryDirectory[str]] = {}  # by hash, for the next task with the same folder
 
 
 def _run_remotely(function: Callable[..., Result], *arguments: Any) -> Result:
