@@ -4,12 +4,12 @@ from pathlib import Path
 
 import streamlit as st
 
-# Not "pages": Streamlit takes a folder of that name for its own and runs what is in it without this file.
+# Not "pages": Streamlit would run files in a folder of that name without this file.
 VIEWS = Path(__file__).parent / "views"
 
 st.set_page_config(page_title="sgp", layout="wide")
-# What a player may fill of the screen, and how far below its top Streamlit's head reaches. Streamlit's own captions and
-# chosen buttons have less contrast than WCAG's AA asks for.
+# The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
+# have less contrast than WCAG AA requires.
 STYLE = """<style>
 .stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; --sgp-room: calc(100vh - 140px); --sgp-top: 3.75rem; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p {

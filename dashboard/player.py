@@ -1,18 +1,18 @@
-"""The player on a page: it begins at the address's step, and the step where the user rests goes into the address."""
+"""The player on a page; it starts at the step of the address, which follows the user."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from encoding import encoded, hearing
+from basics import encoded, hearing, number
 
 import sgp
 
-RENEW = 0.5  # seconds between two looks at a rollout that grows
+RENEW = 0.5  # seconds between updates of a growing rollout
 
 
 def remember(step: int) -> None:
-    """Puts a step, counted from 1, into the address."""
+    """Put a step, from 1, into the address."""
     st.query_params["step"] = str(step)
 
 
@@ -25,12 +25,12 @@ def show_player(
     beside: Mapping[str, Any] | None = None,
     below: Callable[[], None] | None = None,
 ) -> None:
-    """The player of a rollout that has ended.
+    """The player of a finished rollout.
 
-    `rests` hears of the step where the user rests; `branch` of step and rank of a candidate to go on from, and the page
-    runs again then. Both count from 1. `beside` has what stands around the rollout (`choices`, `coverage`), and
-    `choose` hears of name and value of a choice: the page's own fragment, around the player, runs again then. `below`
-    shows what stands under the player, again whenever the player tells something.
+    `rests` receives the step at which the user rests, `branch` the step and rank of a candidate to continue from (the
+    page runs again then); both count from 1. `beside` has further data of the player (`choices`, `coverage`), and
+    `choose` receives name and value of a choice: the fragment around the player runs again then. `below` draws what is
+    under the player, again after each report of the player.
     """
     play = _component()
 
@@ -51,9 +51,9 @@ def show_player(
 def show_growing_player(
     key: str, latest: Callable[[], Mapping[str, Any] | None], rests: Callable[[int], None] = remember
 ) -> None:
-    """The player of a rollout that is being planned; it is looked at again and again. Where the end is shown, it stays.
+    """The player of a rollout that is being planned, updated regularly; a user at its end stays at the end.
 
-    `latest` gives the rollout as far as it is known, or None for what was shown last.
+    `latest` returns the rollout so far, or None for the last one shown.
     """
     play = _component()
     shown: list[Mapping[str, Any]] = []
@@ -83,10 +83,9 @@ def _play(
         if choose is not None:
             choose(told["name"], told["title"])
 
-    asked = st.query_params.get("step", "1")
     return play(
         key=key,
-        data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, **(beside or {})}),
+        data=encoded({"rollout": data, "step": number("step", 1) - 1, **(beside or {})}),
         on_step_change=hearing(key, "step", lambda step: rests(step + 1)),
         on_branch_change=lambda: None,
         on_choice_change=hearing(key, "choice", chosen),

@@ -1,7 +1,7 @@
-"""The server: Streamlit's own, whose pages say where it is; `sgp dashboard` starts it.
+"""Streamlit's server, whose pages name its address; `sgp dashboard` starts it.
 
-Left alone, a browser that opens the address of a page asks for the server below that address first, which is an error
-in its console, and above it then. What a page says is relative to its address, so that it holds behind proxies, too.
+Without this, a browser that opens the address of a page first requests the server below that address, which is an error
+in its console. The address is relative to the page's, so that it works behind proxies.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the pages read, kept between requests and shared by all sessions: nothing here is changed by a page."""
+"""Data of the pages, cached and shared by all sessions; no page changes them."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -13,15 +13,12 @@ from sgp.viewer.playback import playback
 
 
 def stamp() -> str:
-    """What tells the files of recorded rollouts and their maps, with time and size: another one means a new file.
-
-    It is short, since what is kept by it is looked up by it many times a page.
-    """
+    """A hash of the names, times and sizes of recorded rollouts and maps; it changes with the files."""
     return _stamp_of(folders())
 
 
 def retrieved_stamp() -> str:
-    """The same of recorded retrievals."""
+    """The same for recorded retrievals."""
     return _stamp_of(retrieved_folders())
 
 
@@ -32,12 +29,12 @@ def _stamp_of(those: tuple[Path, Path]) -> str:
 
 
 def retrieved_folders() -> tuple[Path, Path]:
-    """Where recorded retrievals lie: those that come with the package, and the user's own."""
+    """The folders of recorded retrievals: the package's and the user's own."""
     return sgp.viewer.retrieved_folder(), sgp.viewer.own_retrieved_folder()
 
 
 def folders() -> tuple[Path, Path]:
-    """Where recorded rollouts lie: those that come with the package, and the user's own."""
+    """The folders of recorded rollouts: the package's and the user's own."""
     return sgp.viewer.recorded_folder(), sgp.own_rollouts_folder()
 
 
@@ -52,7 +49,7 @@ def _library(stamp: str) -> sgp.viewer.Library:
 
 
 def player_data(recorded: Recorded) -> dict:
-    """The player's data of a rollout, which nobody changes: copying it would take longer than stepping."""
+    """The player's data of a rollout, not copied: copying takes longer than a step."""
     return _player_data(recorded, recorded.place, stamp())
 
 
@@ -75,7 +72,7 @@ def attempts() -> pandas.DataFrame:
 
 @st.cache_resource(show_spinner=False)
 def published() -> pandas.DataFrame:
-    """The published numbers that are shown beside ours."""
+    """The published numbers shown beside ours."""
     return beside_ours()
 
 

@@ -1,4 +1,4 @@
-"""Below the player of What if: which decisions of training gave a feature its weight, and planning with another."""
+"""Below the player of What if: the training decisions that produced a feature's weight, and planning with another."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -8,14 +8,15 @@ from typing import Any
 
 import streamlit as st
 import work
+from basics import number, plain
 
 import sgp
 from sgp.service.worker import Report
 
-ATTRIBUTING, REWEIGHTING = "asking the training", "planning with another weight"
-ATTRIBUTING_SECONDS = 600.0  # the decisions of training are made again
+ATTRIBUTING, REWEIGHTING = "searching the training data", "planning with another weight"
+ATTRIBUTING_SECONDS = 600.0  # the training decisions are computed again
 MOST, STEP = 100.0, 0.5  # of the factor
-FOUND, CHANGED = "attribute_weight", "reweighted"  # what is kept of the answers, behind the page's name
+FOUND, CHANGED = "attribute_weight", "reweighted"  # session keys of the answers, after the page's name
 STYLE = """<style>
 .influences { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 .influences th { text-align: left; font-weight: 600; }
@@ -28,11 +29,10 @@ STYLE = """<style>
 def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
     st.markdown("#### Where does this weight come from?")
-    step = st.query_params.get("step", "1")
-    place, data = int(step) if step.isdecimal() else 1, found["data"]
+    place, data = number("step", 1), found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
     if not why:
-        st.caption(f"Step {place} has no reasons; go to one where the model chose among several candidates.")
+        st.caption(f"Step {place} has no reasons; choose a step with several available candidates.")
         return
     keyed = f"{page} {branch} {place}"
     against, said, how = st.columns([1, 3, 1], vertical_alignment="bottom")
@@ -43,7 +43,7 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
         "Feature", list(named), key=f"{keyed} {rank} feature", format_func=lambda number: feature_words(data, number)
     )
     if feature is None:
-        st.caption("What sets these two apart has no name of its own.")
+        st.caption("No single feature distinguishes these two candidates.")
         return
     asked = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
     asked |= {"feature": data["features"][feature]}
@@ -60,7 +60,7 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
 
 
 def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
-    """Plans with the weight of a feature times a number."""
+    """A form that plans with the weight of a feature times a factor."""
     number, how, told = st.columns([1, 1, 3], vertical_alignment="bottom")
     last = facts.get("factor", 1.0)
     factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
@@ -73,36 +73,36 @@ def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any])
 
 
 def take(page: str, found: Mapping[str, Any], report: Report) -> None:
-    """Keeps an answer."""
+    """Store an answer."""
     if report.result is not None:
         kept = {name: found[name] for name in ("branch", "asked", "words", "factor") if name in found}
         st.session_state[f"{page} {FOUND if found['kind'] == ATTRIBUTING else CHANGED}"] = {**kept, **report.result}
 
 
 def changed(page: str) -> dict[str, Any] | None:
-    """The rollout with another weight that is to be shown, or None."""
+    """The rollout with another weight, or None."""
     found: dict[str, Any] | None = st.session_state.get(f"{page} {CHANGED}")
     return found
 
 
 def forget(page: str, *what: str) -> None:
-    """Drops what is kept."""
+    """Remove stored answers."""
     for each in what or (FOUND, CHANGED):
         st.session_state.pop(f"{page} {each}", None)
 
 
 def show_changed(page: str, found: Mapping[str, Any], before: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
-    """What came of another weight, against the rollout before, further weights, and the way back."""
+    """The result of another weight compared with the rollout before, further factors, and the way back."""
     words = f"With the weight of “{found['words']}” times {found['factor']:g}: {ending(found['data'])}"
-    st.info(work.plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
+    st.info(plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
     offer_factor(page, {name: found[name] for name in ("branch", "asked", "words", "factor")}, asking)
-    if st.button("Back to the weight that was learned"):
+    if st.button("Restore the learned weight"):
         forget(page, CHANGED)
         st.rerun()
 
 
 def difference(data: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """From which step on a rollout differs from another one."""
+    """The step from which a rollout differs from another one."""
     mine, other = ([jump(each, step) for step in each["steps"]] for each in (data, before))
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))
     return "all choices are the same" if mine == other else f"the choices differ from step {same + 1} on"
@@ -114,7 +114,7 @@ def jump(data: Mapping[str, Any], step: Mapping[str, Any]) -> list[str]:
 
 
 def ending(data: Mapping[str, Any]) -> str:
-    """How a rollout ended and with how many actions."""
+    """The outcome of a rollout and its number of actions."""
     count = f"{data['length']} action{'' if data['length'] == 1 else 's'}"
     return f"solved with {count}" if data["outcome"] == "solved" else f"{data['outcome']} after {count}"
 
@@ -125,20 +125,20 @@ def rank_words(rank: int) -> str:
 
 
 def feature_words(data: Mapping[str, Any], number: int) -> str:
-    """A feature in English where the house knows the domain."""
+    """A feature in English if its domain has words."""
     return str((data["words"] or data)["features"][number])
 
 
 def show_influences(found: Mapping[str, Any]) -> None:
-    """The decisions that gave a feature most of its weight."""
+    """The training decisions that contribute most to a feature's weight."""
     st.caption(
-        work.plain(
-            f"The weight of “{found['words']}” is {found['weight']:+.3g} here: what lowers the cost of a candidate is "
-            f"above 0. {found['decisions']:,} decisions of training gave {found['attributed']:+.3g} together, these "
-            "most of all; of their candidates the right and the wrong one are named that differ most in it."
+        plain(
+            f"The weight of “{found['words']}” is {found['weight']:+.3g} here; positive weights lower the cost. "
+            f"{found['decisions']:,} training decisions contribute {found['attributed']:+.3g} in total. The table "
+            "lists the largest contributions, with the right and the wrong candidate that differ most in this feature."
         )
     )
-    heads = ("gave", "training problem", "right was", "wrong was", "the state")
+    heads = ("contribution", "training problem", "right candidate", "wrong candidate", "state")
     rows = "".join(
         f'<tr><td class="number">{each["amount"]:+.3g}</td>'
         f'<td class="where">{escape(each["problem"])}, {at(each["step"])}</td>'
@@ -151,7 +151,7 @@ def show_influences(found: Mapping[str, Any]) -> None:
 
 def at(step: int | None) -> str:
     """A training state by its step in the expert's plan."""
-    return "a state off the plan" if step is None else f"step {step}"
+    return "not on the plan" if step is None else f"step {step}"
 
 
 def image(influence: Mapping[str, Any]) -> str:

@@ -1,20 +1,19 @@
-"""Work of a page in the session's own process: begun, watched with a way to cancel, and taken when it is done."""
+"""A page's job in the session's worker process: submitted, shown with a cancel button, and taken when it has ended."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+from basics import plain
 
 import sgp
 from sgp.service.worker import Report, Worker
 
 POLL = 0.25  # seconds
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
 def worker() -> Worker:
-    """The session's own process, which starts with its first job."""
+    """The session's worker, whose process starts with its first job."""
     if "worker" not in st.session_state:
         st.session_state["worker"] = Worker()
     found: Worker = st.session_state["worker"]
@@ -22,7 +21,7 @@ def worker() -> Worker:
 
 
 def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str, Any], **facts: Any) -> None:
-    """Begins a page's next piece of work; what kind of work it is and the facts are kept beside it."""
+    """Submit a page's job; its kind and `facts` are stored with it."""
     try:
         asked = worker().submit(job, seconds, **arguments)
     except sgp.SgpError as error:
@@ -32,19 +31,19 @@ def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str
 
 
 def running(page: str) -> dict[str, Any] | None:
-    """The page's work that was not taken yet, or None."""
+    """The page's job that was not taken yet, or None."""
     found: dict[str, Any] | None = st.session_state.get(f"{page} work")
     return found
 
 
 def preview(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What the player shows of a page's work so far; None where there is nothing yet."""
+    """The player's data of a page's job so far; None if there is nothing yet."""
     told: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview")
     return told
 
 
 def take(page: str) -> tuple[dict[str, Any], Report] | None:
-    """The page's work and its report once it has ended; it is forgotten then. A failure is kept for `show_failure`."""
+    """The page's job and its report once it has ended, removed then. A failure is stored for `show_failure`."""
     found = running(page)
     if found is None or not found["job"].report().ended:
         return None
@@ -56,19 +55,19 @@ def take(page: str) -> tuple[dict[str, Any], Report] | None:
 
 
 def give_up(page: str) -> None:
-    """Cancels the page's work."""
+    """Cancel the page's job."""
     found = st.session_state.pop(f"{page} work", None)
     if found is not None:
         found["job"].cancel()
 
 
 def failed(page: str) -> bool:
-    """Whether something went wrong that was not said yet."""
+    """Whether a failure was not shown yet."""
     return f"{page} failed" in st.session_state
 
 
 def show_failure(page: str) -> Report | None:
-    """Says once what went wrong; the report, or None where nothing did."""
+    """Show a failure once; the report, or None if there is none."""
     report: Report | None = st.session_state.pop(f"{page} failed", None)
     if report is not None:
         st.error(plain(report.error))
@@ -76,14 +75,9 @@ def show_failure(page: str) -> Report | None:
 
 
 def show_progress(page: str) -> None:
-    """How the page's work stands, looked at every moment; the page runs again when it ends."""
+    """Show the progress of the page's job; the page runs again when it ends."""
     if running(page) is not None:
         st.fragment(run_every=POLL)(_progress)(page)
-
-
-def plain(words: str) -> str:
-    """Words that Streamlit shows as they are, whatever a name from PDDL looks like."""
-    return _MARKUP.sub(r"\\\1", words)
 
 
 def _progress(page: str) -> None:

@@ -1,8 +1,8 @@
-"""Page: two rollouts of one problem side by side under one scrubber."""
+"""Page Compare: two rollouts of one problem side by side, with one scrubber."""
 
 import sources
 import streamlit as st
-from encoding import encoded, hearing
+from basics import encoded, hearing, in_order, number, run_page, select
 
 import sgp
 from sgp.planning.recorded import Recorded
@@ -10,7 +10,7 @@ from sgp.viewer.comparison import comparison
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
-# Both rollouts are on one screen: what stands above them is narrow.
+# Both rollouts fit on one screen.
 STYLE = "<style>.stMainBlockContainer { padding-top: 3.9rem; }</style>"
 
 compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compare"))
@@ -23,10 +23,7 @@ def data_of(_left: Recorded, _right: Recorded, places: tuple[str, ...], stamp: s
 
 
 def by_problem() -> dict[tuple[str, str, str], dict[str, Recorded]]:
-    """The problems of which there are two rollouts or more, and their rollouts by title, the expert's plan last.
-
-    A problem is known by domain, name and the hash of its text.
-    """
+    """Problems (domain, name, hash) with at least two rollouts, and these by title, the expert's plan last."""
     found: dict[tuple[str, str, str], dict[str, Recorded]] = {}
     experts: dict[tuple[str, str, str], Recorded] = {}
     for each in LIBRARY.rollouts:
@@ -42,25 +39,9 @@ def by_problem() -> dict[tuple[str, str, str], dict[str, Recorded]]:
     return {problem: sides for problem, sides in found.items() if len(sides) > 1}
 
 
-def choose(label: str, options: list, key: str, default: int = 0):
-    """A choice that stands in the address; what the address names and is no option counts as not given."""
-    if st.query_params.get(key) not in (None, *options):
-        st.query_params.pop(key)
-    # The options depend on the choices before it, so each set of options is a widget of its own.
-    asked = st.query_params.get(key)
-    index = options.index(asked) if asked in options else min(default, len(options) - 1)
-    chosen = st.selectbox(
-        label, options, index=index, key=f"{key}: {' | '.join(options)}", label_visibility="collapsed"
-    )
-    if st.query_params.get(key) != chosen:
-        st.query_params[key] = chosen
-    return chosen
-
-
 @st.fragment
 def show(data: dict) -> None:
-    """The comparison; the number of actions where the user rests goes into the address."""
-    asked = st.query_params.get("step", "0")
+    """The comparison; its position is part of the address."""
     key = f"compare {data['id']}"
 
     def remember(step: int) -> None:
@@ -68,7 +49,7 @@ def show(data: dict) -> None:
 
     compare(
         key=key,
-        data=encoded({"comparison": data, "step": int(asked) if asked.isdecimal() else 0}),
+        data=encoded({"comparison": data, "step": number("step", 0)}),
         on_step_change=hearing(key, "step", remember),
     )
 
@@ -78,31 +59,23 @@ def main() -> None:
     problems = by_problem()
     if not problems:
         st.info(
-            "No problem has two recorded rollouts; record another model on the same problem, as with "
+            "No problem has two recorded rollouts. Record another model on the same problem with "
             "`sgp evaluate RUN1 RUN2 --suite SUITE --record`."
         )
         return
     st.html(STYLE)
     columns = st.columns([2, 2, 4, 4])
     with columns[0]:
-        domain = choose("Domain", list(dict.fromkeys(name for name, _, _ in problems)), "domain")
+        domain = select("Domain", in_order(name for name, _, _ in problems), "domain", label_visibility="collapsed")
     with columns[1]:
-        named = {title(problem): problem for problem in problems if problem[0] == domain}
-        problem = named[choose("Problem", list(named), "problem")]
+        named = {problem[1]: problem for problem in problems if problem[0] == domain}
+        problem = named[select("Problem", list(named), "problem", label_visibility="collapsed")]
     sides = problems[problem]
     with columns[2]:
-        left = sides[choose("Left", list(sides), "left")]
+        left = sides[select("Left", list(sides), "left", label_visibility="collapsed")]
     with columns[3]:
-        right = sides[choose("Right", list(sides), "right", default=1)]
+        right = sides[select("Right", list(sides), "right", default=1, label_visibility="collapsed")]
     show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
 
 
-def title(problem: tuple[str, str, str]) -> str:
-    """The name of a problem."""
-    return problem[1]
-
-
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(str(error))
+run_page(main)

@@ -1,12 +1,13 @@
-"""Page: where methods fail, as measured and as published; a cell opens the failures behind it, a mark its rollout."""
+"""Page Coverage: measured and published; a cell opens its failures, a mark its rollout."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from urllib.parse import urlencode
 
 import pandas
 import sources
 import streamlit as st
+from basics import in_order, run_page, select, several
 
 import sgp
 from sgp.evaluation.attempts import recording_command
@@ -32,25 +33,14 @@ over seeds; every plan was validated by VAL. "paper": published value ± SD over
 sizes. Darker = higher coverage. Click a heading to sort, a cell to list its failures."""
 
 
-def in_order(values: Iterable) -> list:
-    """Each value once, in order."""
-    return list(dict.fromkeys(values))
-
-
-def several(label: str, options: list[str], key: str, width: int | str = "stretch") -> list[str]:
-    """A filter that stands in the address; nothing chosen means everything."""
-    chosen = st.multiselect(label, options, key=key, bind="query-params", placeholder="all")
-    return chosen or options
-
-
 def open_cell(key: str) -> None:
-    """Remembers the instance, and the planner if there is one, behind the mark that was clicked."""
+    """Store the instance, and the planner if there is one, of the mark that was clicked."""
     points = st.session_state[key]["selection"]["points"]
     st.session_state["cell"] = tuple(points[0]["customdata"]) if points else None
 
 
 def cell_words(own, printed, n: int) -> str:
-    """A cell of the table; a number that only a paper has says so, and n where it is not that of the heading."""
+    """A cell of the table: our number (with n if it is not that of the heading) and the paper's."""
     if own is None:
         return "" if printed is None else f"{printed.text} in the paper"
     words = own.text if own.count == n else f"{own.text} n = {own.n}"
@@ -58,7 +48,7 @@ def cell_words(own, printed, n: int) -> str:
 
 
 def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all_planners: bool) -> None:
-    """Planners by places, the best mean first, those that only a paper has last; a selected cell opens its attempts."""
+    """Planners by domain and split, the best mean first, papers last; a selected cell opens its attempts."""
     both = pandas.concat([covered, sources.published()])
     both = both[(both["metric"] == "coverage") & both["size"].isna()]
     pooled = sgp.pool_seeds(both, ("paper", "planner", "domain", "split"))
@@ -104,7 +94,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
 
 
 def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
-    """How many attempts of a cell are unsolved, and the ways to them."""
+    """The number of unsolved attempts of a cell, with links."""
     place = (planner, domain, split, suite)
     attempts = sources.attempts()
     tried = attempts[(attempts[["planner", "domain", "split", "suite"]] == list(place)).all(axis=1)]
@@ -117,18 +107,18 @@ def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
             and (each.about.planner.title, each.about.domain, each.about.split, each.about.suite) == place
         ]
     )
-    said = f"{unsolved} of {len(tried)} attempts not solved" if len(tried) else "single attempts are not measured here"
+    said = f"{unsolved} of {len(tried)} attempts not solved" if len(tried) else "single attempts were not stored"
     ways = []
     if unsolved:
         asked = {"of": "measured attempts", "domains": domain, "splits": split, "planners": planner}
         ways.append(to_failures(f"open these {unsolved}", asked))
     if models:
-        ways.append(to_failures("the recorded ones, diagnosed", {"domains": domain, "models": models}))
+        ways.append(to_failures("recorded failures", {"domains": domain, "models": models}))
     st.html(f"<p><b>{escape(planner)}</b> on {escape(f'{domain}, {split}: {said}')}. {' · '.join(ways)}</p>")
 
 
 def to_failures(words: str, asked: Mapping[str, str | list[str]]) -> str:
-    """A link to page Failures with its filters set; not Streamlit's own, which would keep this page's filters."""
+    """A link to page Failures with filters; Streamlit's own link would keep this page's filters."""
     address = escape(urlencode(asked, doseq=True))
     return f'<a href="./failures?{address}" target="_self" style="color: {LINK}">{escape(words)}</a>'
 
@@ -144,7 +134,7 @@ def rollout_of(row) -> Recorded | None:
 
 
 def show_attempt(tried: pandas.DataFrame) -> None:
-    """How a planner fared on an instance, and the way to its rollout."""
+    """The outcomes of a planner on an instance, and a link to its rollout."""
     row = next(tried.itertuples())
     ended = ", ".join(
         each.outcome if pandas.isna(each.seed) else f"seed {each.seed}: {each.outcome}" for each in tried.itertuples()
@@ -167,7 +157,7 @@ def show_attempt(tried: pandas.DataFrame) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def attempts_of(chosen: Chosen) -> pandas.DataFrame:
-    """The measured attempts that were chosen."""
+    """The selected measured attempts."""
     suite, splits, domains, planners = chosen
     rows = sources.attempts()
     return rows[
@@ -180,12 +170,12 @@ def attempts_of(chosen: Chosen) -> pandas.DataFrame:
 
 @st.cache_resource(show_spinner="Drawing", max_entries=32)
 def figure_of(view: str, chosen: Chosen):
-    """The plot of the attempts that were chosen: drawing takes longer than sending."""
+    """The plot of the selected attempts."""
     return FIGURES[view](attempts_of(chosen))
 
 
 def show_instances(rows: pandas.DataFrame, figure) -> None:
-    """The map of instances by planners, and the attempt that was chosen in it or by name."""
+    """The map of instances by planners, and the attempt that was clicked or chosen by name."""
     st.caption("Each column is an instance, the smallest first. Click a mark, or choose by name, to open its rollout.")
     instance_column, planner_column = st.columns(2)
     with instance_column:
@@ -220,11 +210,14 @@ def show_pair(rows: pandas.DataFrame) -> None:
         st.info("This view needs two planners. Remove a filter.")
         return
     left, middle, right = st.columns([3, 3, 2])
-    across = choose(left, "Across", titles, titles[0])
+    with left:
+        across = select("x-axis", titles, "across")
     methods = dict(zip(rows["planner"], rows["method"], strict=True))
     others = [title for title in titles if methods[title] != methods[titles[0]]]
-    up = choose(middle, "Up", titles, others[0] if others else titles[1])
-    measure = choose(right, "Measure", list(MEASURES), MEASURES[0])
+    with middle:
+        up = select("y-axis", titles, "up", default=titles.index(others[0]) if others else 1)
+    with right:
+        measure = select("Measure", MEASURES, "measure")
     clicked = st.session_state.pop("cell", None)
     if clicked is not None:
         pairs = [tried_at(rows, (*clicked, planner)) for planner in dict.fromkeys((across, up))]
@@ -237,23 +230,13 @@ def show_pair(rows: pandas.DataFrame) -> None:
         config={"displayModeBar": False},
     )
     st.caption(
-        "Each point is an instance that both tried, a mean over the seeds that solved it; points on the dotted lines "
-        "were solved by one of them with no seed. Click a point to open its rollouts."
+        "Each point is an instance that both attempted (mean over the seeds that solved it). Points on the dotted "
+        "lines were never solved by that planner. Click a point to open its rollouts."
     )
 
 
-def choose(column, label: str, options: list[str], default: str) -> str:
-    """A choice that is part of the address."""
-    key = label.lower()
-    asked = st.query_params.get(key)
-    with column:
-        chosen = st.selectbox(label, options, index=options.index(asked if asked in options else default))
-    st.query_params[key] = chosen
-    return chosen
-
-
 def show_attempts(pairs: Sequence[pandas.DataFrame]) -> None:
-    """How each planner fared on an instance."""
+    """The outcomes of each planner on an instance."""
     for tried in pairs:
         show_attempt(tried)
 
@@ -288,7 +271,7 @@ def main() -> None:
     places = in_order(covered[["domain", "split"]].itertuples(index=False, name=None))
     places = [(domain, split) for domain, split in places if split in chosen_splits]
     if not places:
-        st.info("No planner was measured here. Remove a filter.")
+        st.info("No measurements match these filters. Remove a filter.")
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
     show_table(covered, places, all_planners=not st.session_state["planners"])
@@ -301,7 +284,7 @@ def show_attempts_of(chosen: Chosen) -> None:
     """The single attempts behind the table, in one of several views."""
     rows = attempts_of(chosen)
     if rows.empty:
-        st.info(f"Only totals were kept of suite {chosen[0]}; its single attempts are not measured here.")
+        st.info(f"Only totals were stored for suite {chosen[0]}, no single attempts.")
         return
     view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="view", bind="query-params", required=True)
     if view == "instances":
@@ -312,7 +295,4 @@ def show_attempts_of(chosen: Chosen) -> None:
         st.plotly_chart(figure_of(view, chosen))
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(str(error))
+run_page(main)

@@ -1,4 +1,4 @@
-"""Page: what went wrong in unsolved problems, in words, each sentence with links to the steps that it counts."""
+"""Page Failures: why problems were not solved, in sentences with links to the steps that they count."""
 
 from base64 import b64encode
 from collections import Counter
@@ -10,6 +10,7 @@ import pandas
 import sources
 import streamlit as st
 import work
+from basics import in_order, plain, run_page, several
 
 import sgp
 from sgp.analysis.failures import Failure, kind_of_outcome
@@ -36,15 +37,15 @@ PAGE = "failures"
 MOST = 12  # cards that are shown at first
 EVIDENCE = 5  # steps that a sentence links to
 WIDE, HIGH = 220, 64  # of the course of open goals
-SECONDS, GRACE = 60.0, 30.0  # of a rollout that is made again, and beside it
+SECONDS, GRACE = 60.0, 30.0  # of a repeated rollout, and on top
 LONGEST_TRAINING = 300.0  # measured seconds of a training that is done here; it may take several times as long
 SUBJECT = ("method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by")  # of an attempt
 TRAINING_SECONDS = 1800.0
 
 
-@st.cache_resource(show_spinner="Looking at what was not solved", max_entries=4)
+@st.cache_resource(show_spinner="Analysing failures", max_entries=4)
 def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
-    """The unsolved recorded rollouts with what went wrong, and a sentence for each that cannot be read."""
+    """The unsolved recorded rollouts with their failures, and a sentence for each that cannot be read."""
     found, damaged = [], []
     for each in LIBRARY.rollouts:
         try:
@@ -57,10 +58,10 @@ def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
     return found, damaged
 
 
-def several(label: str, options: Iterable[str], key: str) -> list[str]:
-    """A filter as wide as its options, which stands in the address; nothing chosen means everything."""
-    known, asked = list(dict.fromkeys(options)), st.query_params.get_all(key)
-    if any(each in list(sgp.FailureKind) for each in asked):  # an address made before kinds were said in words
+def pills(label: str, options: Iterable[str], key: str) -> list[str]:
+    """A filter of few options that is part of the address; nothing chosen means everything."""
+    known, asked = in_order(options), st.query_params.get_all(key)
+    if any(each in list(sgp.FailureKind) for each in asked):  # an address of an older version
         del st.query_params[key]
         st.session_state[key] = [each for each in known if each in asked]
     how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
@@ -68,14 +69,8 @@ def several(label: str, options: Iterable[str], key: str) -> list[str]:
     return chosen or known
 
 
-def many(label: str, options: Iterable[str], key: str) -> list[str]:
-    """A filter of more options than stand beside each other."""
-    known = list(dict.fromkeys(options))
-    return st.multiselect(label, known, key=key, bind="query-params", placeholder="all", width=420) or known
-
-
 def in_words(option: str) -> str:
-    """A kind of failure in plain words, anything else as it is."""
+    """A kind of failure in words, other options as they are."""
     return sgp.FailureKind(option).words if option in list(sgp.FailureKind) else option
 
 
@@ -86,18 +81,18 @@ def to_step(recorded: Recorded, step: int, words: str) -> str:
 
 
 def at(recorded: Recorded, step: int) -> str:
-    """A step in words; the one past the last is the end."""
+    """A step in words; one past the last is the end."""
     return "the end" if step == len(recorded.steps) + 1 else f"step {step}"
 
 
 def image(svg: str, said: str, kind: str) -> str:
-    """A drawing as an image: Streamlit takes drawings out of HTML."""
+    """A drawing as an image: Streamlit removes SVG from HTML."""
     source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
     return f'<img class="{kind}" src="{source}" alt="{escape(said)}">'
 
 
 def course(failure: Failure) -> str:
-    """The open goals of every state as a curve, the step where it went wrong as a line."""
+    """The open goals of every state as a curve, the step of the failure as a line."""
     counts, most = failure.open_goals, max(failure.open_goals) or 1
     across = (WIDE - 12) / max(len(counts) - 1, 1)
     points = " ".join(
@@ -112,7 +107,7 @@ def course(failure: Failure) -> str:
 
 
 def beside(recorded: Recorded, step: int) -> str:
-    """Where one can go on from a failure: another choice at its step, and a rollout that solves its problem."""
+    """Links from a failure: another choice at its step, and a rollout that solves its problem."""
     address = LIBRARY.address_of(recorded)
     last = min(step, len(recorded.steps))
     found = [("Try another choice there", "what_if", {**address, "step": last})] if recorded.steps else []
@@ -133,7 +128,7 @@ def beside(recorded: Recorded, step: int) -> str:
 
 @st.cache_resource(show_spinner=False, max_entries=256)
 def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
-    """What went wrong in a rollout: where, the state there, the course of open goals, and what counts tell."""
+    """A failure: its step, the state there, the course of open goals, and the findings."""
     recorded, failure = _recorded, _failure
     address, primary, counts = LIBRARY.address_of(recorded), failure.primary, failure.open_goals
     where = at(recorded, primary.step)
@@ -161,7 +156,7 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
 
 
 def show_counts(counts: Counter[tuple[str, str]], kinds: Sequence[str], what: str) -> None:
-    """A table of numbers, kinds by columns."""
+    """A table of counts, kinds by columns."""
     columns = list(dict.fromkeys(column for _, column in counts))
     heads = "".join(f'<th scope="col" class="number">{escape(each)}</th>' for each in columns)
     lines = "".join(
@@ -181,15 +176,17 @@ def show_recorded() -> None:
     """The recorded rollouts that are not solved."""
     found, damaged = failures(sources.stamp())
     for sentence in (*LIBRARY.damaged, *damaged):
-        st.warning(sentence)
+        st.warning(plain(sentence))
     if not found:
-        st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --record` keeps those of your own runs.")
+        st.info(
+            "No unsolved rollout is recorded. Record rollouts of your own runs with `sgp evaluate RUN... --record`."
+        )
         return
     present = {kind for _, failure in found for kind in failure.kinds}
     with st.container(horizontal=True, gap="medium"):
-        domains = several("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
-        models = many("Models", [each.about.model for each, _ in found], "models")
-    kinds = several("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
+        domains = pills("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
+        models = several("Models", [each.about.model for each, _ in found], "models")
+    kinds = pills("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
     shown = [
         (each, failure)
         for each, failure in found
@@ -210,10 +207,10 @@ def show_recorded() -> None:
 
     shown.sort(key=interest)
     st.caption(
-        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts, first of the planners that solve most of the "
-        "others. A title opens the player where it went wrong; the numbers behind a sentence open steps that it counts."
+        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts failed; those of the best planners first. "
+        "Click a title to open the player at the failure, a step number to open that step."
     )
-    with st.expander("How often each happened, and what the words mean"):
+    with st.expander("Counts and definitions"):
         show_counts(
             Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
             list(sgp.FailureKind),
@@ -230,7 +227,7 @@ def show_recorded() -> None:
 
 def show_meanings() -> None:
     """When each kind of failure applies."""
-    st.markdown("Where several apply, the first in this order makes the title; the others stand below the sentences.")
+    st.markdown("If several apply, the first in this order is the title; the others are listed below the findings.")
     st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.FailureKind))
 
 
@@ -247,17 +244,17 @@ def measured_unsolved() -> pandas.DataFrame:
 
 
 def show_measured() -> None:
-    """The measured attempts that are not solved: only their outcomes were saved, and each can be made again."""
+    """The unsolved measured attempts: only outcomes were stored, and each attempt can be repeated."""
     unsolved, asked = measured_unsolved(), st.query_params.get("attempt")
     st.caption(
-        f"{len(unsolved)} of {len(sources.attempts())} measured attempts are not solved. Only their outcomes were "
-        "saved; choose a row to watch its rollout, or to have it recorded now."
+        f"{len(unsolved)} of {len(sources.attempts())} measured attempts are unsolved. Only outcomes were stored. "
+        "Select a row to open its rollout or to record it now."
     )
     with st.container(horizontal=True, gap="medium"):
-        kinds = several("What happened", list(unsolved["kind"]), "kinds")
-        domains = several("Domains", list(unsolved["domain"]), "domains")
-        splits = several("Splits", list(unsolved["split"]), "splits")
-        planners = many("Planners", list(unsolved["planner"]), "planners")
+        kinds = pills("What happened", list(unsolved["kind"]), "kinds")
+        domains = pills("Domains", list(unsolved["domain"]), "domains")
+        splits = pills("Splits", list(unsolved["split"]), "splits")
+        planners = several("Planners", list(unsolved["planner"]), "planners")
     shown = unsolved[
         unsolved["kind"].isin(kinds)
         & unsolved["domain"].isin(domains)
@@ -282,7 +279,7 @@ def show_measured() -> None:
         selection_mode="single-row",
         on_select=lambda: choose_attempt(key, names),
     )
-    with st.expander("How often each happened, and what the words mean"):
+    with st.expander("Counts and definitions"):
         show_counts(Counter(zip(shown["planner"], shown["kind"], strict=True)), planners, "planner")
         show_meanings()
 
@@ -304,9 +301,7 @@ def show_attempt(row) -> None:
     if row is None:
         return
     happened = in_words(row.kind)
-    st.markdown(
-        work.plain(f"{row.problem} of {row.domain}, {row.split}, {row.size} objects; {row.model}: it {happened}.")
-    )
+    st.markdown(plain(f"{row.problem} of {row.domain}, {row.split}, {row.size} objects; {row.model}: it {happened}."))
     recorded = rollout_of(row)
     if recorded is not None:
         with st.container(horizontal=True):
@@ -314,7 +309,7 @@ def show_attempt(row) -> None:
             st.page_link("views/rollout.py", label="Watch it", icon=":material/play_arrow:", query_params=address)
             st.page_link("views/what_if.py", label="Try another choice", query_params=address)
     elif pandas.isna(row.seed):
-        st.write("It searches; there is no rollout to watch.")
+        st.write("Fast Downward searches; there is no rollout to watch.")
     elif (why := too_long(row)) is None:
         if st.button("Record it now", type="primary", disabled=work.running(PAGE) is not None):
             subject = {name: getattr(row, name) for name in SUBJECT}
@@ -327,7 +322,7 @@ def show_attempt(row) -> None:
 
 
 def take_recorded() -> None:
-    """Looks at the library again once a rollout was recorded."""
+    """Read the library again once a rollout was recorded."""
     ended = work.take(PAGE)
     if ended is not None and ended[1].result is not None:
         st.rerun()
@@ -345,15 +340,15 @@ def rollout_of(row) -> Recorded | None:
 
 
 def too_long(row) -> str | None:
-    """Why an attempt's planner is not trained here; None where no training of it was measured to be long."""
+    """Why an attempt's planner is not trained here; None if its training is short."""
     if row.selected_by:
-        return "Validation selects this planner among many, which takes long."
+        return "This planner is selected among many by validation, which takes long."
     scores = sources.measured()
     trainings = scores[(scores["metric"] == "training_seconds") & (scores["selected_by"] == "")]
     key = ["method", "variant", "domain", "suite"]
     seconds = trainings["value"][(trainings[key] == [getattr(row, name) for name in key]).all(axis=1)]
     if len(seconds) and seconds.max() > LONGEST_TRAINING:
-        return f"Its training takes long: {seconds.max():,.0f} s where it was measured."
+        return f"Its training takes long (measured: {seconds.max():,.0f} s)."
     return None
 
 
@@ -375,7 +370,4 @@ def main() -> None:
         show_measured()
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(str(error))
+run_page(main)

@@ -1,8 +1,8 @@
-"""Page: guess what the model does next, scored against the model and the expert."""
+"""Page Guess the move: predict the model's next action."""
 
 import sources
 import streamlit as st
-from encoding import encoded, hearing
+from basics import encoded, hearing, in_order, number, run_page, select
 
 import sgp
 from sgp.planning.recorded import Recorded
@@ -13,27 +13,19 @@ quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.script("guess"))
 
 
 def choose() -> Recorded:
-    """The rollout by domain, problem and model; the choice stands in the address."""
+    """The rollout by domain, problem and model, as in the address."""
     left = [each for each in LIBRARY.rollouts if each.head.get("steps")]
     for column, name in zip(st.columns([2, 1, 4]), ("domain", "problem", "model"), strict=True):
-        titles = list(dict.fromkeys(LIBRARY.address_of(each)[name] for each in left))
-        asked = st.query_params.get(name)
+        titles = in_order(LIBRARY.address_of(each)[name] for each in left)
         with column:
-            # The options depend on the choices before it, so each set of options is a widget of its own.
-            index = titles.index(asked) if asked in titles else 0
-            chosen = st.selectbox(name.capitalize(), titles, index=index, key=f"guess {name}: {' | '.join(titles)}")
-        if asked != chosen:
-            if asked is not None:
-                st.query_params.pop("step", None)  # another rollout begins at its start
-            st.query_params[name] = chosen
+            chosen = select(name.capitalize(), titles, name, drops=["step"])
         left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
     return left[0]
 
 
 @st.fragment
 def show(data: dict) -> None:
-    """The quiz; the step where the user rests goes into the address."""
-    asked = st.query_params.get("step", "1")
+    """The quiz; its step is part of the address."""
     key = f"guess {data['id']}"
 
     def remember(step: int) -> None:
@@ -41,7 +33,7 @@ def show(data: dict) -> None:
 
     quiz(
         key=key,
-        data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0}),
+        data=encoded({"rollout": data, "step": number("step", 1) - 1}),
         on_step_change=hearing(key, "step", remember),
     )
 
@@ -49,12 +41,9 @@ def show(data: dict) -> None:
 def main() -> None:
     """The page."""
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
+        st.info("There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`.")
         return
     show(sources.player_data(choose()))
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(str(error))
+run_page(main)

@@ -1,4 +1,4 @@
-"""Page: a state and an action, and which states models hold to be the next one."""
+"""Page Next state: a state, an action, and the states that models rank nearest to their prediction."""
 
 from html import escape
 
@@ -6,7 +6,7 @@ import pandas  # noqa: F401  plotly would look into a pandas that another sessio
 import plotly.graph_objects as plotly
 import sources
 import streamlit as st
-import work
+from basics import plain, run_page, select
 
 import sgp
 
@@ -27,9 +27,8 @@ STYLE = """<style>
 SIGNS = {"+": "more", "-": "less", "≠": ""}
 MOST_DIFFERENCES = 6
 MINUS = "\N{MINUS SIGN}"
-READING = f"""A model predicts where the next state lies; the states nearest to that are listed. **+** holds there and \
-not in the true next state, **{MINUS}** the other way round. The title of a card tells the cosine with what was \
-predicted."""
+READING = f"""The states nearest to the model's prediction; card titles show the cosine similarity to it. \
+**+**: true only in this state, **{MINUS}**: true only in the true next state."""
 # Streamlit takes drawings out of HTML; every word in these was escaped where they were made.
 shown = st.components.v2.component(
     "sgp_next_state", js="export default ({ data, parentElement }) => { parentElement.innerHTML = data; };"
@@ -49,26 +48,7 @@ def drawing(_file: sgp.viewer.Retrieved, source: str, state: int, stamp: str) ->
     return _file.drawing(state)
 
 
-def choose(label: str, options: list[str], key: str, said: dict[str, str] | None = None) -> int:
-    """The place of what is chosen; it stands in the address, where what is no option counts as not given.
-
-    `said` has what is shown behind some options.
-    """
-    asked, more = st.query_params.get(key), said or {}
-    index = options.index(asked) if asked in options else 0
-    chosen = st.selectbox(
-        label,
-        options,
-        index=index,
-        key=f"{key}: {' | '.join(options)}",
-        format_func=lambda option: f"{option}{more.get(option, '')}",
-    )
-    if st.query_params.get(key) != chosen:
-        st.query_params[key] = chosen
-    return options.index(chosen)
-
-
-def told_apart(titles: list[str]) -> list[str]:
+def numbered(titles: list[str]) -> list[str]:
     """Titles, the second of one text with its number: a user may record what came with the package."""
     return [
         title if title not in titles[:place] else f"{title} ({titles[:place].count(title) + 1})"
@@ -96,10 +76,13 @@ def chart(
 ) -> plotly.Figure:
     """The map: known states, the nearest candidates, and the way from the state to the prediction and the true one."""
     at = 2 if umap else 0
-    ground, ends, found = model.ground, model.points(step), model.found(step, pools)
+    ground, ends, found = model.training, model.points(step), model.found(step, pools)
     drawn = plotly.Figure()
     own = file.problem_of(file.states(step)[0])
-    for same, name, colour in ((False, "other problems", "#8888"), (True, f"{escape(own)}, known states", "#888f")):
+    for same, name, colour in (
+        (False, "states of other problems", "#8888"),
+        (True, f"{escape(own)}, training states", "#888f"),
+    ):
         some = [point for state, point in ground if (file.problem_of(state) == own) == same]
         if some:
             drawn.add_scatter(
@@ -119,10 +102,10 @@ def chart(
         textposition="top center",
         name="the ten nearest",
         marker={"size": 9, "color": "#b34700", "symbol": "circle-open", "line": {"width": 2}},
-        hovertemplate="number %{text}<extra></extra>",
+        hovertemplate="rank %{text}<extra></extra>",
     )
     for name, title, colour, symbol in (
-        ("state", "the state", "#5c6470", "square"),
+        ("state", "state", "#5c6470", "square"),
         ("predicted", "predicted", "#b34700", "x"),
         ("true", "true next state", "#0067a5", "star"),
     ):
@@ -147,14 +130,14 @@ def chart(
 
 def show_map(file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step: int, pools: str) -> None:
     """The map by the projection that is chosen, or why there is none."""
-    if not model.ground:
+    if not model.training:
         st.info("This model's state embedding depends on the action, so no single map can be drawn.")
         return
-    ways = ["PCA", "UMAP"] if model.has_umap else ["PCA"]
+    ways = ["PCA", "UMAP"] if any(len(point) > 2 for _, point in model.training) else ["PCA"]
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
     st.plotly_chart(chart(file, model, step, pools, way == "UMAP"), config={"displayModeBar": False}, key="chart")
     one, other = model.explained
-    told = f"PCA shows {one:.0%} and {other:.0%} of the variance of known states." if way == "PCA" else ""
+    told = f"PCA shows {one:.0%} and {other:.0%} of the variance." if way == "PCA" else ""
     st.caption(f"{told} Distances on a map are approximate; the ranks are exact.".strip())
 
 
@@ -165,8 +148,8 @@ def show(file: sgp.viewer.Retrieved, step: int, pools: str, model: sgp.viewer.Re
     found = model.found(step, pools)
     left, right = st.columns([3, 2])
     with left:
-        st.markdown(f"**{escape(found.standing)}**")
-        pair = figure(drawing(file, file.source, before, stamp), "The state")
+        st.markdown(f"**{escape(found.words)}**")
+        pair = figure(drawing(file, file.source, before, stamp), "State")
         pair += figure(drawing(file, file.source, after, stamp), f"After: {escape(file.action(step))}", "true")
         shown(key="pair", data=f'{STYLE}<div class="next pair">{pair}</div>')
         st.caption(READING)
@@ -175,7 +158,7 @@ def show(file: sgp.viewer.Retrieved, step: int, pools: str, model: sgp.viewer.Re
     cards = []
     for rank, near in enumerate(found.nearest, start=1):
         true = near.state == after
-        told = f"<b>{rank}.</b> {near.similarity:.3f}" + (" <b>the true one</b>" if true else "")
+        told = f"<b>{rank}.</b> {near.similarity:.3f}" + (" <b>true next state</b>" if true else "")
         svg = drawing(file, file.source, near.state, stamp)
         cards.append(figure(svg, told, "true" if true else "", file.differences(near.state, after)))
     shown(key="near", data=f'{STYLE}<div class="next near">{"".join(cards)}</div>')
@@ -185,25 +168,26 @@ def main() -> None:
     """The page."""
     found, damaged = files(sources.retrieved_stamp())
     for sentence in damaged:
-        st.warning(work.plain(sentence))
+        st.warning(plain(sentence))
     if not found:
-        st.info("No steps are recorded; `sgp retrieve --domains ferry --protocol extrapolation --record` records some.")
+        st.info(
+            "No steps are recorded. Record some with `sgp retrieve --domains ferry --protocol extrapolation --record`."
+        )
         return
     columns = st.columns([4, 5, 2, 4])
     with columns[0]:
-        file = found[choose("Recorded steps", told_apart([each.title for each in found]), "file")]
+        titles = numbered([each.title for each in found])
+        file = found[titles.index(select("Recorded steps", titles, "file"))]
     with columns[3]:
-        model = file.models[choose("Model", [each.title for each in file.models], "model")]
+        models = {each.title: each for each in file.models}
+        model = models[select("Model", list(models), "model")]
     with columns[2]:
-        pools = file.pools[choose("Candidates", file.pools, "pools")]
-    standings = {said: f": {model.found(step, pools).word}" for step, said in enumerate(file.steps)}
+        pools = select("Candidates", file.pools, "pools")
+    words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
     with columns[1]:
-        step = choose("Step", file.steps, "step", standings)
+        step = file.steps.index(select("Step", file.steps, "step", format_func=words.__getitem__))
     show(file, step, pools, model)
-    st.caption(work.plain(file.about))
+    st.caption(plain(str(file.record["about"])))
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(work.plain(str(error)))
+run_page(main)

@@ -1,4 +1,4 @@
-"""Page 6: your own domain and problem, solved by a model that fits or is trained here; plans replayed and validated."""
+"""Page Your own problem: solve it with a model that fits or is trained here; replay and validate a plan."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 import work
+from basics import plain, run_page
 from player import show_player
 
 import sgp
@@ -16,6 +17,7 @@ PAGE = "own problem"
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
+AROUND, SHOWN = 6, 40_000  # lines shown around an error; characters of a text that are shown
 LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
 STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
@@ -29,18 +31,18 @@ def examples() -> dict[str, sgp.Problem]:
 
 
 def put(**texts: str) -> None:
-    """Fills in the text boxes named."""
+    """Fill in text boxes."""
     for part, text in texts.items():
         st.session_state[f"own {part}"] = text
 
 
 def upload(part: str) -> None:
-    """Puts an uploaded file's text into its box; says why where it is none."""
+    """Put an uploaded file's text into its box, or show why it is not text."""
     file = st.session_state[f"own {part} file"]
     if file is None:
         return
     if file.size > LARGEST_FILE:
-        fail(f"{file.name} has {file.size:,} bytes, and at most {LARGEST_FILE:,} are taken here; use 'sgp solve'")
+        fail(f"{file.name} is too large: {file.size:,} bytes (limit {LARGEST_FILE:,}). Use 'sgp solve'")
         return
     try:
         text = file.getvalue().decode("utf-8-sig")
@@ -52,9 +54,9 @@ def upload(part: str) -> None:
 
 
 def keep(part: str) -> None:
-    """Puts an uploaded text back into its box, once, where the browser asked again before it knew of the text.
+    """Put an uploaded text back into its box, once, if the browser sent the old box.
 
-    A second file that comes while the page is drawn does that: the browser sends the boxes as they were.
+    It does if a second file is uploaded while the page is drawn.
     """
     place = f"own {part} given"
     if place not in st.session_state:
@@ -70,12 +72,12 @@ def keep(part: str) -> None:
 
 
 def fail(sentence: str) -> None:
-    """Keeps a sentence to be shown."""
+    """Store a failure to be shown."""
     st.session_state[f"{PAGE} failed"] = Report("failed", error=sentence)
 
 
 def show_examples() -> None:
-    """Buttons that fill in a bundled example."""
+    """Buttons that fill in an example."""
     empty = not st.session_state.get("own domain") and not st.session_state.get("own problem")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Nothing here yet.** Begin with an example:" if empty else "Another example:")
@@ -85,7 +87,7 @@ def show_examples() -> None:
 
 
 def ask_for_texts(folded: bool) -> None:
-    """Boxes for domain and problem, and files to fill them from; folded once they were read."""
+    """Boxes and file uploads for domain and problem; folded once they were read."""
     with st.expander("Domain and problem", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
             with column:
@@ -100,19 +102,19 @@ def ask_for_texts(folded: bool) -> None:
 
 
 def ask_for_text(label: str, part: str, height: int) -> str:
-    """A box for a text, with its size in words below."""
+    """A box for a text, with its size below."""
     text = st.text_area(label, key=f"own {part}", height=height) or ""
     st.caption(f"{len(text):,} of {LARGEST_FILE:,} characters")
     return text
 
 
 def texts() -> dict[str, str]:
-    """What the boxes hold, as a problem for the worker."""
+    """The texts of the boxes, as a problem for the worker."""
     return {"name": "", **{part: st.session_state.get(f"own {part}") or "" for part in ("domain", "problem")}}
 
 
 def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """What the texts declare, read by the worker once they change; None until it has been read, or where it cannot."""
+    """The declarations of the texts, read by the worker after a change; None until read, or if unreadable."""
     mark = sha256(repr(sorted(problem.items())).encode()).hexdigest()
     if st.session_state.get("own read", ("",))[0] != mark:
         st.session_state["own read"], st.session_state["own unread"] = (mark, None), None
@@ -124,55 +126,66 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
 
 
 def take(found: Mapping[str, Any], report: Report) -> None:
-    """Puts what a piece of work gave where it belongs."""
+    """Store the result of a job."""
     if found["kind"] == "reading":
         st.session_state["own read"] = (found["mark"], report.result)
         st.session_state["own unread"] = None if report.result else report
         if report.result is None:
-            st.session_state.pop(f"{PAGE} failed", None)  # it stands beside the texts until they change
+            st.session_state.pop(f"{PAGE} failed", None)  # shown beside the texts until they change
     elif report.result is None:
         return
     elif found["kind"] == "training":
         st.session_state["own trained"] = report.result["folder"]
-        st.session_state["own read"] = ("", None)  # there is a run more
+        st.session_state["own read"] = ("", None)  # there is a new run
     else:
         st.session_state["own shown"] = report.result
         st.query_params.pop("step", None)
 
 
 def show_unread() -> None:
-    """Why the texts could not be read, and the lines of the text around the one that is wrong, where it is known."""
+    """Why the texts could not be read, and the lines around the error if its line is known."""
     report = st.session_state.get("own unread")
     if report is None:
         return
-    st.error(work.plain(report.error.partition("\n")[0]))  # what follows shows the line, as a terminal can
+    st.error(plain(report.error.partition("\n")[0]))  # the rest marks the column for a terminal
     if report.line is not None and report.source in ("domain", "problem"):
-        name = f"Line {report.line} of the {report.source}"
-        st.html(sgp.viewer.pddl_html(texts()[report.source], name, report.line))
+        st.code(around(texts()[report.source], report.line), language="lisp")
+
+
+def around(text: str, line: int) -> str:
+    """The lines around a line (from 1), numbered, with that line marked."""
+    lines = text.split("\n")
+    first = max(0, line - 1 - AROUND)
+    return "\n".join(
+        f"{'►' if number == line else ' '} {number:4} {words[:SHOWN]}"
+        for number, words in enumerate(lines[first : line + AROUND], first + 1)
+    )
 
 
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
-    """What was read: in a line, and the texts in colour, folded once there is a result."""
+    """A summary of the texts, and the texts in colour; folded once there is a result."""
     st.text(
         f"Domain {found['domain']}: {found['objects']} objects, {found['goals']} goals; "
         f"actions {', '.join(found['actions'])}"
     )
     with st.expander("Parsed PDDL", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
-            column.html(sgp.viewer.pddl_html(problem[part], f"What was read of the {part}"))
+            text = problem[part]
+            more = f"\n; {len(text) - SHOWN:,} more characters" if len(text) > SHOWN else ""
+            column.code(text[:SHOWN] + more, language="lisp", line_numbers=True, wrap_lines=True, height=300)
 
 
 def name_of(run: Mapping[str, Any]) -> str:
-    """What a run is called in the choice of models."""
+    """The name of a run in the choice of models."""
     planner = PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
     return f"{planner.title}, seed {run['seed']}, trained on {run['suite']}/{run['domain']}"
 
 
 def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
-    """A model that fits and a button; without one, why those there are do not fit."""
+    """A choice of fitting models and a button; without one, why the existing models do not fit."""
     runs = {name_of(each): each for each in found["runs"]}
     if not runs:
-        st.info("No trained model has the predicates and actions of this domain; train one under the next tab.")
+        st.info("No trained model fits the predicates and actions of this domain. Train one in the next tab.")
         for sentence in found["others"][:3]:
             st.text(f"Does not fit: {sentence}.")
         return
@@ -186,7 +199,7 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
 
 
 def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
-    """A model is trained on bundled problems of the same domain, or on uploaded ones."""
+    """Train a model on bundled problems of the same domain, or on uploaded ones."""
     methods = found["methods"]
     method, variant = st.selectbox(
         "Method", methods, index=methods.index(FIRST_METHOD) if FIRST_METHOD in methods else 0, format_func=" ".join
@@ -198,7 +211,7 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     if left.button("Train on these files", disabled=busy or not files):
         given = [{"name": each.name, "problem": each.getvalue().decode("utf-8-sig", "replace")} for each in files]
         if sum(len(each["problem"]) for each in given) > LARGEST_FILE:
-            fail(f"the training problems have more than {LARGEST_FILE:,} characters together; use 'sgp import'")
+            fail(f"Too large: the training problems have more than {LARGEST_FILE:,} characters. Use 'sgp import'")
         else:
             asked = {"method": method, "variant": variant, "domain": problem["domain"], "problems": given}
             work.begin(PAGE, "training", TRAINING_SECONDS, "train_own", asked)
@@ -212,7 +225,7 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
 
 
 def replay(problem: Mapping[str, str], busy: bool) -> None:
-    """A plan is replayed step by step and judged by VAL."""
+    """Replay a plan step by step and validate it with VAL."""
     st.file_uploader(
         "Plan file",
         type=["plan", "txt", "soln"],
@@ -231,13 +244,13 @@ def show_result(shown: Mapping[str, Any]) -> None:
     """The verdict and the rollout."""
     outcome = shown["data"]["outcome"]
     if shown.get("stopped"):
-        st.warning(work.plain(f"Not applicable: {shown['stopped']}"))
+        st.warning(plain(f"Not applicable: {shown['stopped']}"))
     if shown["valid"]:
         st.success(f"{shown['judge']} accepts the plan of {shown['data']['length']} actions.")
     elif shown["valid"] is False:
         st.error(f"{shown['judge']} rejects the plan.")
     else:
-        st.warning(work.plain(f"Not solved: {outcome}; VAL was not asked."))
+        st.warning(plain(f"Not solved: {outcome}; VAL was not run."))
     if shown.get("report"):
         with st.expander("Report"):
             st.code(shown["report"], language=None)
@@ -245,7 +258,7 @@ def show_result(shown: Mapping[str, Any]) -> None:
 
 
 def is_folded(complete: bool, found: Mapping[str, Any] | None) -> bool:
-    """Whether the boxes are folded: once what they hold was read, until it is changed to what cannot be."""
+    """Whether the boxes are folded: from the first time they were read until they cannot be read."""
     if found is not None:
         st.session_state["own folded"] = True
     elif not complete or st.session_state.get("own unread") is not None:
@@ -254,7 +267,7 @@ def is_folded(complete: bool, found: Mapping[str, Any] | None) -> bool:
 
 
 def main() -> None:
-    """The page. Each part has its place from the first run on: an error that is mended is gone at once."""
+    """The page. Each part has its place from the first run on, so that a corrected error disappears at once."""
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended)
@@ -267,16 +280,16 @@ def main() -> None:
     show_examples()
     ask_for_texts(is_folded(complete, found))
     said, progress = st.empty(), st.empty()
-    rest = st.container()  # it is not emptied first, which would open its first tab again
+    rest = st.container()  # not emptied first, which would open its first tab again
     with said.container():
         if complete:
             show_unread()
         else:
             missing = " and ".join(part for part in ("domain", "problem") if not problem[part])
-            st.caption(f"Missing: the {missing}. Nothing that you give leaves this machine.")
+            st.caption(f"Missing: the {missing}. Your files stay on this machine.")
         work.show_failure(PAGE)
         if st.session_state.pop(f"{PAGE} cancelled", False):
-            st.info("Cancelled: the work and its process were ended.")
+            st.info("Cancelled.")
     if not complete:
         return
     with progress.container():
@@ -287,7 +300,7 @@ def main() -> None:
 
 
 def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
-    """What can be done with what was read, and the result."""
+    """The tabs Solve, Train and Replay, and the result."""
     busy, shown = work.running(PAGE) is not None, st.session_state.get("own shown")
     show_read(found, problem, folded=shown is not None)
     with_model, to_train, with_plan = st.tabs(["Solve", "Train a model", "Replay a plan"])
@@ -301,7 +314,4 @@ def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
         show_result(shown)
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(work.plain(str(error)))
+run_page(main)

@@ -1,9 +1,10 @@
-"""Page 1: a recorded rollout in the player, beside the coverage of all planners in its domain."""
+"""Page Rollout: a recorded rollout in the player, beside the coverage of all planners in its domain."""
 
 from collections.abc import Callable, Sequence
 
 import sources
 import streamlit as st
+from basics import in_order, number, plain, run_page
 from player import show_player
 
 import sgp
@@ -12,7 +13,7 @@ from sgp.planning.subject import PlannerName
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
-# The player fills the screen: the page's head is above it, and its export stands there where there is room.
+# The player fills the screen; the export button is in the page's header if there is room.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.9rem; }
 @media (min-width: 1200px) {
@@ -24,13 +25,10 @@ STYLE = """<style>
 
 
 def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
-    """The rollout that the address names by domain, then model, then problem, the first one where it names none.
-
-    Also what there is to choose from at each of the three, given those before.
-    """
+    """The rollout that the address names by domain, model and problem (else the first one), and the options of each."""
     left, choices = list(rollouts), []
     for name in NAMES:
-        titles = list(dict.fromkeys(LIBRARY.address_of(each)[name] for each in left))
+        titles = in_order(LIBRARY.address_of(each)[name] for each in left)
         asked = st.query_params.get(name)
         title = asked if asked in titles else titles[0]
         choices.append({"name": name.capitalize(), "options": titles, "chosen": title})
@@ -39,7 +37,7 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
 
 
 def choose(name: str, title: str) -> None:
-    """Puts a choice into the address; another rollout begins at its start."""
+    """Put a choice into the address; another rollout starts at its first step."""
     if name.lower() in NAMES:
         st.query_params[name.lower()] = title
         st.query_params.pop("step", None)
@@ -47,7 +45,7 @@ def choose(name: str, title: str) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
-    """The coverage of every planner that was measured on the splits of a domain, the best on `split` first."""
+    """The coverage of every measured planner on the splits of a domain, the best on `split` first."""
     scores = sources.measured()
     place = (scores["domain"] == domain) & (scores["suite"] == suite)
     covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
@@ -75,10 +73,9 @@ def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
 
 
 def show_exports(recorded: Recorded, data: dict) -> None:
-    """Downloads of the rollout; each is made when it is asked for.
+    """Downloads of the rollout, each made on request.
 
-    No fragment within the fragment: where that runs again before all was sent, Streamlit sends what is in the inner one
-    and not what is around it.
+    No nested fragment: if it runs again before all was sent, Streamlit sends the inner part only.
     """
     stem = sgp.viewer.file_stem(recorded)
     with st.popover("Export", icon=":material/download:"):
@@ -108,7 +105,7 @@ def show(rollouts: Sequence[Recorded]) -> None:
     try:
         show_named(rollouts)
     except sgp.SgpError as error:  # the page's own handler sees none of a fragment's
-        st.error(str(error))
+        st.error(plain(str(error)))
 
 
 def show_named(rollouts: Sequence[Recorded]) -> None:
@@ -117,7 +114,7 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
-        st.query_params.pop("step", None)  # another rollout begins at its start
+        st.query_params.pop("step", None)  # another rollout starts at its first step
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
@@ -126,8 +123,7 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     show_player(f"player {data['id']}", data, choose=choose, beside=beside)
     with st.container(key="export", horizontal=True, vertical_alignment="center"):
         if recorded.steps:
-            asked = st.query_params.get("step", "1")
-            step = min(max(int(asked), 1), len(recorded.steps)) if asked.isdecimal() else 1
+            step = min(max(number("step", 1), 1), len(recorded.steps))
             there = {**address, "step": str(step)}
             st.page_link("views/what_if.py", label="Try another choice", query_params=there, width="content")
         show_exports(recorded, data)
@@ -136,15 +132,12 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
 def main() -> None:
     """The page."""
     for sentence in LIBRARY.damaged:
-        st.warning(sentence)
+        st.warning(plain(sentence))
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
+        st.info("There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`.")
         return
     st.html(STYLE)
     show(LIBRARY.rollouts)
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(str(error))
+run_page(main)

@@ -1,11 +1,9 @@
-"""Page: how far planners scale, as measured, as published, and in a file of the user's own."""
-
-from collections.abc import Sequence
+"""Page Scaling: coverage over problem size, measured, published, and from the user's own files."""
 
 import pandas
 import sources
 import streamlit as st
-import work
+from basics import in_order, plain, run_page
 
 import sgp
 from sgp.evaluation.scores import parse_scores
@@ -23,26 +21,21 @@ STYLE = """<style>
 BELOW = ("plan_length", "seconds")  # metrics that are drawn below coverage
 
 
-def in_order(values: Sequence) -> list:
-    """Each value once, in order."""
-    return list(dict.fromkeys(values))
-
-
 def uploaded() -> list[pandas.DataFrame]:
-    """The curves in the files that the user gave; reports files without curves."""
+    """The curves of uploaded files; files without curves are reported."""
     found = []
     files = st.file_uploader(
-        "Scores of your own", ["csv", "json"], accept_multiple_files=True, help="Files of `sgp scaling --csv FILE`."
+        "Upload your scores", ["csv", "json"], accept_multiple_files=True, help="Files of `sgp scaling --csv FILE`."
     )
     for file in files:
         try:
             scores = parse_scores(file.getvalue(), file.name)
         except sgp.SgpError as error:
-            st.error(work.plain(str(error)))
+            st.error(plain(str(error)))
             continue
         if not ((scores["metric"] == "coverage") & scores["size"].notna()).any():
             words = f"{file.name} has no coverage by size; give a file that 'sgp scaling --csv {file.name}' wrote"
-            st.error(work.plain(words))
+            st.error(plain(words))
             continue
         # The user's planner may have the name of a measured one.
         name = f"{file.name}: "
@@ -58,8 +51,8 @@ def main() -> None:
     theirs, curves = scores[scores["paper"] != ""], scores[scores["size"].notna()]
     if curves.empty:
         st.info(
-            "No curve was measured here. `sgp scaling --method contrastive-jumps --domain gripper --csv curve.csv` "
-            "measures one; give its file above. Below are the published numbers."
+            "There are no measured curves. Measure one with `sgp scaling --method contrastive-jumps --domain gripper "
+            "--csv curve.csv`, and upload the file above. Below are the published numbers."
         )
     else:
         with domain_column:
@@ -85,11 +78,8 @@ def show_curve(scores: pandas.DataFrame, metric: str) -> None:
     """A metric over size, the legend below so that the plot has the whole width."""
     figure = sgp.scaling_curves(scores, metric)
     figure.update_layout(legend={"orientation": "h", "y": -0.25}, height=460)
-    figure.update_traces(visible=True)  # who chose planners wants to see them all
+    figure.update_traces(visible=True)
     st.plotly_chart(figure, key=metric, config={"displayModeBar": False})
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(work.plain(str(error)))
+run_page(main)

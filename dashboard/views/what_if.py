@@ -1,4 +1,4 @@
-"""Page 2: another candidate is taken, and the rollout goes on from there; the branches form a tree to walk in."""
+"""Page What if: choose another candidate and plan on from there; the branches form a tree."""
 
 import contextlib
 import time
@@ -11,7 +11,7 @@ import sources
 import streamlit as st
 import weights
 import work
-from encoding import encoded
+from basics import encoded, plain, run_page, select
 
 import sgp
 from sgp.datasets.runs import open_run, run_folders
@@ -21,13 +21,13 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.subject import Subject
 from sgp.service.worker import Report
 
-SECONDS = 60.0  # of one continuation, and of the search for forced choices
+SECONDS = 60.0  # of one continuation, and of the search for overrides
 SUITE = "state-centric"
 MOST_BRANCHES = 40
-RANKS, MOST_FORCED = 3, 2
+RANKS, MOST_OVERRIDES = 3, 2
 GRACE, TRAINING_SECONDS = 30.0, 1800.0
-PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching overrides", "training"
-FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
+PAGE, PLANNING, SEARCHING, TRAINING = "what if", "planning", "searching overrides", "training"
+FIRST_LOOK = 0.2  # seconds to wait for the first picture of a branch
 
 TREE_STYLE = """
 .tree { color: var(--st-text-color); font: 14px var(--st-font); }
@@ -77,17 +77,18 @@ def problems(domain: str) -> dict[str, tuple[str, sgp.Problem]]:
 
 
 def runs_stamp() -> tuple[tuple[str, int], ...]:
-    """What changes when a run does."""
+    """The modification times of all runs."""
     return tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in run_folders())
 
 
 def choose() -> dict[str, Any]:
-    """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
+    """Domain, model and problem, as in the address. The model's run or a record can be missing."""
     records, runs = sources.library().rollouts, trained(runs_stamp())
     left, middle, right = st.columns([1, 2, 1])
     unsolved = [each for each in records if each.head["outcome"] != "solved" and each.head["steps"]]
-    unsolved.sort(key=lambda each: run_of(runs, each.about) is None)  # where something can be forced comes first
-    domain = pick(left, "domain", domains(), next((each.about.domain for each in unsolved), None))
+    unsolved.sort(key=lambda each: run_of(runs, each.about) is None)  # those with a run first
+    with left:
+        domain = choice("domain", domains(), next((each.about.domain for each in unsolved), None))
     unsolved = [each for each in unsolved if each.about.domain == domain]
     models = {each["about"].model: each["about"] for each in runs if each["about"].domain == domain}
     models |= {
@@ -97,10 +98,12 @@ def choose() -> dict[str, Any]:
     }
     if not models:
         return {"domain": domain, "model": None}
-    model = pick(middle, "model", list(models), next((each.about.model for each in unsolved), None))
+    with middle:
+        model = choice("model", list(models), next((each.about.model for each in unsolved), None))
     names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
     first = next((each.head["name"] for each in unsolved if each.about.model == model), None)
-    problem = pick(right, "problem", [*names, *(name for name in problems(domain) if name not in names)], first)
+    with right:
+        problem = choice("problem", [*names, *(name for name in problems(domain) if name not in names)], first)
     about = models[model]
     run = run_of(runs, about)
     return {
@@ -115,34 +118,19 @@ def choose() -> dict[str, Any]:
 
 
 def run_of(runs: list[dict[str, Any]], about: Subject) -> dict[str, Any] | None:
-    """The run of the store that a rollout's model was; one training is decoded in several ways."""
+    """The stored run of a rollout's model; one run can be decoded in several ways."""
     wanted = (about.domain, replace(about, decoding="").model)
     return next((each for each in runs if (each["about"].domain, each["about"].model) == wanted), None)
 
 
-def pick(column: Any, name: str, titles: list[str], default: str | None) -> str:
-    """A choice that begins with what the address asks for, else the default, and goes into the address.
-
-    Models are linked with their outcome.
-    """
-    asked = st.query_params.get(name, "").split(" (")[0]
-    with column:
-        chosen = st.selectbox(
-            name.capitalize(),
-            titles,
-            index=next((titles.index(each) for each in (asked, default) if each in titles), 0),
-            key=f"what if {name}: {titles}",
-        )
-    if asked and asked != chosen:
-        for other in ("step", "branch"):
-            st.query_params.pop(other, None)
-    if asked != chosen:
-        st.query_params[name] = chosen
-    return str(chosen)
+def choice(name: str, titles: list[str], default: str | None) -> str:
+    """A choice of the start; another one begins without branches."""
+    index = titles.index(default) if default in titles else 0
+    return select(name.capitalize(), titles, name, index, drops=["step", "branch"])
 
 
 def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
-    """Puts what a piece of work gave where it belongs; without a result the branch before is shown."""
+    """Store the result of a job; without a result the parent branch is shown."""
     branch = found["branch"]
     if report.result is None:
         if found["kind"] == PLANNING:
@@ -151,7 +139,7 @@ def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Bra
         branches[branch] = report.result
     elif found["kind"] in (weights.ATTRIBUTING, weights.REWEIGHTING):
         weights.take(PAGE, found, report)
-    elif found["kind"] == FORCING:
+    elif found["kind"] == SEARCHING:
         st.session_state["what if found"] = sgp.viewer.override_words(report.result)
         base = [choice for choice in branch if choice.step <= found["free"]]
         choices = report.result["overrides"] or ()
@@ -162,7 +150,7 @@ def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Bra
 
 
 def show(branch: sgp.viewer.Branch, step: int | None = None) -> None:
-    """Shows a branch from now on."""
+    """Select the branch to show."""
     weights.forget(PAGE, weights.CHANGED)
     st.session_state["what if shown"] = branch
     if branch:
@@ -174,20 +162,20 @@ def show(branch: sgp.viewer.Branch, step: int | None = None) -> None:
 
 
 def wanted() -> sgp.viewer.Branch:
-    """The branch that the address asks for."""
+    """The branch of the address."""
     try:
         return sgp.viewer.Branch.parse(st.query_params.get("branch", ""))
     except sgp.SgpError as error:
-        st.warning(work.plain(str(error)))
+        st.warning(plain(str(error)))
         return sgp.viewer.Branch()
 
 
 def offer_training(start: Mapping[str, Any]) -> None:
-    """A model whose run is not in the store can be trained here."""
+    """Offer to train a model that has no stored run."""
     about = start["about"]
     st.info(
-        f"To plan on, the trained model is needed, and the store has no run of {about.model} for {about.domain} yet. "
-        "Training runs in a process of its own and can be cancelled; contrastive jumps take about half a minute."
+        f"To plan on, this model must be trained first: no stored run of {about.model} for {about.domain} was found. "
+        "Training runs in a separate process and can be cancelled."
     )
     if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
         facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}
@@ -197,9 +185,9 @@ def offer_training(start: Mapping[str, Any]) -> None:
 
 
 def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
-    """Asks for what is missing to show a branch: the rollout itself first, then each branch on the way.
+    """Submit the next missing part of a branch: the original rollout first, then each branch on the way.
 
-    A recorded rollout is there at once, while the worker gets ready.
+    A recorded rollout is shown at once, while the worker loads the model.
     """
     run, record = start["run"], start["recorded"]
     if not branches and record is not None:
@@ -226,7 +214,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
 
 
 def warm(folder: str, record: Recorded) -> None:
-    """Has model and problem loaded while the user looks at the rollout."""
+    """Load model and problem while the user looks at the rollout."""
     head = record.head
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
@@ -235,7 +223,7 @@ def warm(folder: str, record: Recorded) -> None:
 
 
 def show_branch(found: Mapping[str, Any], branch: sgp.viewer.Branch, asking: Mapping[str, Any]) -> None:
-    """The player of one branch, its reasons' weights below; what it reports goes into the address."""
+    """The player of a branch, with the weights of its reasons below."""
 
     def begin(step: int, rank: int) -> None:
         show(branch.then(step, rank), step + 1)
@@ -256,7 +244,7 @@ def show_changed(
     branch: sgp.viewer.Branch,
     asking: Mapping[str, Any],
 ) -> None:
-    """The rollout with another weight, in place of the branch."""
+    """The rollout with another weight, instead of the branch."""
     weights.show_changed(PAGE, changed, branches[sgp.viewer.Branch()]["data"], asking)
     named = {**changed["data"], "id": f"{changed['data']['id']} {changed['words']} {changed['factor']}"}
     player.show_player(f"what if changed {named['id']}", named, remembering(branch))
@@ -270,20 +258,20 @@ def show_growing_branch(found: Mapping[str, Any]) -> None:
 
 
 def remembering(branch: sgp.viewer.Branch) -> Callable[[int], None]:
-    """What puts a step of a branch into the address."""
+    """The callback that puts a step of a branch into the address."""
 
     def rests(step: int) -> None:
         shown = st.session_state["what if shown"]
         if shown == branch:
             player.remember(step)
-        else:  # the player of the branch before speaks late, and brings its address along
+        else:  # a late report of the player before
             show(shown)
 
     return rests
 
 
 def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
-    """The branches beside each other; a row that is clicked is shown."""
+    """The tree of branches; a click on a row shows it."""
     rows = sgp.viewer.branch_rows({each: found["data"] for each, found in branches.items()})
     told = tree(
         key="what if tree",
@@ -298,7 +286,7 @@ def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Bran
 def show_actions(
     start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch, busy: bool
 ) -> None:
-    """What can be done with the branch that is shown."""
+    """The search for overrides from the branch that is shown."""
     found = branches[branch]
     solved = found["data"]["outcome"] == "solved"
     free = branch[-1].step if branch else 0
@@ -306,7 +294,7 @@ def show_actions(
     asked = left.button(
         "Find the fewest overrides that solve it",
         disabled=busy or solved or start["run"] is None,
-        help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_FORCED}; "
+        help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_OVERRIDES}; "
         f"at most {SECONDS:.0f} s",
     )
     right.caption(
@@ -316,9 +304,9 @@ def show_actions(
         "the planner continues from there."
     )
     if asked:
-        limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}
+        limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_OVERRIDES}
         arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
-        work.begin(PAGE, FORCING, SECONDS + GRACE, "override", arguments, branch=branch, free=free)
+        work.begin(PAGE, SEARCHING, SECONDS + GRACE, "override", arguments, branch=branch, free=free)
         st.rerun()
 
 
@@ -339,7 +327,7 @@ def main() -> None:
     cancelled = st.session_state.pop(f"{PAGE} cancelled", False)
     if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
         if len(branches) >= MOST_BRANCHES:
-            st.warning(f"{MOST_BRANCHES} branches are as many as this page keeps; reload the page to begin again.")
+            st.warning(f"This page stores at most {MOST_BRANCHES} branches. Reload it to start again.")
         elif not cancelled:
             next_work(start, branches, branch)
             wait_for_first_picture()
@@ -347,12 +335,12 @@ def main() -> None:
             if ended is not None:
                 take(*ended, branches)
             if work.failed(PAGE) or (ended is not None and branch not in branches):
-                st.rerun()  # it is said what failed, or the next branch is asked for
+                st.rerun()  # show the failure, or submit the next branch
     show_page(start, branches, branch)
 
 
 def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
-    """Progress, the tree, what can be done, and the player of the branch (of the nearest one that is there)."""
+    """Progress, the tree, the search, and the player of the branch (or of its nearest ancestor that exists)."""
     found = work.running(PAGE)
     asking = {"run": start["run"] and start["run"]["folder"], "busy": found is not None}
     asking |= {"seconds": SECONDS, "grace": GRACE}
@@ -374,11 +362,11 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
     elif found is None and start["run"] is not None:
         st.button("Plan")  # after a cancel; any press runs the page again
     if start["run"] is not None:
-        st.caption(work.plain(f"Planned on by the run of {start['run']['trained']} in {start['run']['folder']}."))
+        st.caption(plain(f"Run: {start['run']['folder']}, trained on {start['run']['trained']}."))
 
 
 def wait_for_first_picture() -> None:
-    """Waits a moment for a quick worker, which spares the user a second look."""
+    """Wait a moment for a fast worker, so that the page runs once."""
     until, found = time.monotonic() + FIRST_LOOK, work.running(PAGE)
     while found is not None and time.monotonic() < until:
         if found["job"].report().ended or work.preview(found) is not None:
@@ -388,13 +376,10 @@ def wait_for_first_picture() -> None:
 
 
 def abandon() -> None:
-    """Gives up what was being done for another choice."""
+    """Cancel the job of another choice."""
     work.give_up(PAGE)
     weights.forget(PAGE)
     st.session_state.pop("what if found", None)
 
 
-try:
-    main()
-except sgp.SgpError as error:
-    st.error(work.plain(str(error)))
+run_page(main)

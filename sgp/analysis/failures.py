@@ -1,4 +1,4 @@
-"""What went wrong in a recorded rollout: the kind of failure with its step, and sentences that count steps."""
+"""Failure analysis of a recorded rollout: the kind of failure with its step, and findings that count steps."""
 
 from __future__ import annotations
 
@@ -12,73 +12,74 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from sgp.domains import words_of
-from sgp.errors import StoreError
 from sgp.planning.pddl import Action
 from sgp.planning.recorded import Recorded, atom_of, contends
 from sgp.planning.rollout import Mark, Outcome, marks_of, tie_margin
 
 LONG = 10
-"""Steps without a new least number of open goals that make a plateau, or that make a loss final."""
+"""Steps without a new minimum of open goals that make a plateau, or that make a loss final."""
 
 
 class FailureKind(enum.StrEnum):
-    """Why a problem was not solved. Where several kinds apply, the first in this order is the primary one."""
+    """Why a problem was not solved. If several kinds apply, the first in this order is the primary one.
 
-    ERROR = "error"
-    MEMORY = "memory"
-    TIMEOUT = "timeout"
-    REFUSED = "refused"
-    EXHAUSTED = "exhausted"
-    NEVER_BETTER = "never better"
-    REGRESSED = "regressed"
-    PLATEAU = "plateau"
-    TIE_LOST = "tie lost"
-    OFF_EXPERT = "off the expert"
-    HORIZON = "horizon"
+    `words` says what happened, `definition` when the kind applies and which step it names.
+    """
 
-    @property
-    def definition(self) -> str:
-        """When the kind applies, and which step it names."""
-        return _DEFINITIONS[self]
+    words: str
+    definition: str
 
-    @property
-    def words(self) -> str:
-        """What happened, for who does not know the kinds."""
-        return _WORDS[self]
+    def __new__(cls, value: str, words: str, definition: str) -> FailureKind:
+        """Create a member; its value is the first entry."""
+        member = str.__new__(cls, value)
+        member._value_, member.words, member.definition = value, words, definition
+        return member
 
+    ERROR = "error", "crashed", "the attempt crashed; the step is the end"
+    MEMORY = "memory", "ran out of memory", "the memory limit was reached; the step is the end"
+    TIMEOUT = "timeout", "ran out of time", "the time limit was reached; the step is the end"
+    REFUSED = (
+        "refused",
+        "rejected every action",
+        "the model cannot represent the problem or rejects every candidate; the step is the end",
+    )
+    EXHAUSTED = "exhausted", "no unvisited successors", "every successor had been visited; the step is the end"
+    NEVER_BETTER = (
+        "never better",
+        "never made progress",
+        "no state has fewer open goals than the initial one; the step is the first",
+    )
+    REGRESSED = (
+        "regressed",
+        "lost progress and never recovered",
+        f"the last {LONG} or more states all have more open goals than the best state; "
+        "the step is the one that leaves the best state for good",
+    )
+    PLATEAU = (
+        "plateau",
+        "stopped making progress",
+        f"the best state is {LONG} or more steps before the end, and its number of open goals is reached again later; "
+        "the step is the one after the best state",
+    )
+    TIE_LOST = (
+        "tie lost",
+        "unlucky tie-break",
+        "candidates of equal cost were ordered as in the PDDL, and one that was passed over is the expert's, or leaves "
+        "fewer goals open than the chosen one; the step is the first such",
+    )
+    OFF_EXPERT = (
+        "off the expert",
+        "left the expert's plan",
+        "the actions leave the expert's plan; the step is the first that does. Another order of the same actions "
+        "counts as leaving it",
+    )
+    HORIZON = (
+        "horizon",
+        "reached the action limit",
+        "the limit on actions or decisions was reached; the step is the end. Primary only if nothing else is known: "
+        "the number of open goals was still falling",
+    )
 
-_DEFINITIONS = {
-    FailureKind.ERROR: "the attempt crashed; the step is the end",
-    FailureKind.MEMORY: "the limit on memory was reached; the step is the end",
-    FailureKind.TIMEOUT: "the limit on seconds was reached; the step is the end",
-    FailureKind.REFUSED: "the model cannot represent the problem or rejects every candidate; the step is the end",
-    FailureKind.EXHAUSTED: "stuck: every successor had been visited before; the step is the end",
-    FailureKind.NEVER_BETTER: "no state has fewer open goals than the initial one; the step is the first",
-    FailureKind.REGRESSED: f"the last {LONG} states or more all have more open goals than the best one; "
-    "the step is the one that leaves the best number for good",
-    FailureKind.PLATEAU: f"the best state lies {LONG} steps or more before the end, and its number of open "
-    "goals came back since; the step is the one after the best state",
-    FailureKind.TIE_LOST: "a tie was decided by the order of the PDDL, and a tied candidate that was passed over is "
-    "the expert's, or leaves fewer goals open than the chosen one; the step is the first such",
-    FailureKind.OFF_EXPERT: "the actions leave the expert's plan; the step is the first that does. Another order of "
-    "the same actions counts as leaving it",
-    FailureKind.HORIZON: "the limit on the number of actions or decisions was reached; the step is the end. Primary "
-    "only where nothing else is known: the number of open goals was still falling",
-}
-
-_WORDS = {
-    FailureKind.ERROR: "crashed",
-    FailureKind.MEMORY: "ran out of memory",
-    FailureKind.TIMEOUT: "ran out of time",
-    FailureKind.REFUSED: "would take no action",
-    FailureKind.EXHAUSTED: "had nowhere new to go",
-    FailureKind.NEVER_BETTER: "never got closer to the goal",
-    FailureKind.REGRESSED: "got closer, then further away for good",
-    FailureKind.PLATEAU: "stopped getting closer",
-    FailureKind.TIE_LOST: "lost a tie",
-    FailureKind.OFF_EXPERT: "left the expert's plan",
-    FailureKind.HORIZON: "ran out of steps",
-}
 
 _KINDS = {
     Outcome.HORIZON: FailureKind.HORIZON,
@@ -91,7 +92,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A kind of failure and the step where it shows, counted from 1 as in the player; the end is one past the last."""
+    """A kind of failure and its step, from 1; the end is one past the last step."""
 
     kind: FailureKind
     step: int
@@ -99,14 +100,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Failure:
-    """What is wrong with a rollout: findings, the primary one first, and the open goals of every state [steps + 1]."""
+    """The findings on a rollout, the primary one first, and the number of open goals in every state [steps + 1]."""
 
     findings: tuple[Finding, ...]
     open_goals: tuple[int, ...]
 
     @property
     def primary(self) -> Finding:
-        """The finding that counts."""
+        """The primary finding."""
         return self.findings[0]
 
     @property
@@ -116,34 +117,28 @@ class Failure:
 
 
 def kind_of_outcome(outcome: str) -> FailureKind | None:
-    """The kind of failure that an outcome alone tells, None for a solved problem; what is no outcome is an error."""
+    """The kind of failure of an outcome, None for a solved problem; unknown outcomes are errors."""
     if outcome == Outcome.SOLVED:
         return None
     return _KINDS[Outcome(outcome)] if outcome in list(Outcome) else FailureKind.ERROR
 
 
 def failure_of(recorded: Recorded) -> Failure | None:
-    """What went wrong, or None where the problem was solved. Needs no planning library.
+    """The failure of a rollout, or None if it solved the problem.
 
-    The head's `expert`, where there is one, is the expert's plan as a list of action texts. A living rollout is
-    classified through its records (`sgp.planning.recording.records`). Raises StoreError for a damaged record, and
-    PddlError or PlanError where its problem or its atoms cannot be read.
+    Raises StoreError for a damaged record, and PddlError or PlanError where its texts cannot be read.
     """
-    try:
+    with recorded.reading():
         ended = kind_of_outcome(recorded.head["outcome"])
         if ended is None:
             return None
         progress = tuple(map(len, recorded.open_goals))
         found = {ended: len(recorded.steps) + 1, **dict(_of_progress(progress)), **dict(_of_decisions(recorded))}
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-        ) from error
     return Failure(tuple(Finding(kind, found[kind]) for kind in FailureKind if kind in found), progress)
 
 
 def _of_progress(counts: Sequence[int]) -> Iterator[tuple[FailureKind, int]]:
-    """What the numbers of open goals tell."""
+    """The kinds that follow from the numbers of open goals."""
     last, best = len(counts) - 1, min(counts)
     if last == 0:
         return
@@ -159,7 +154,7 @@ def _of_progress(counts: Sequence[int]) -> Iterator[tuple[FailureKind, int]]:
 
 
 def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
-    """What single decisions tell: the first that leaves the expert's plan, and the first tie that was lost."""
+    """The first step that leaves the expert's plan, and the first tie that was lost."""
     plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
     with_expert = bool(plan)
     lost = False
@@ -175,7 +170,7 @@ def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
 
 
 def _lost_tie(recorded: Recorded, number: int, step: Mapping[str, Any], plan: Sequence[str]) -> bool:
-    """Whether a candidate that was tied with the chosen one and open is the expert's or leaves fewer goals open."""
+    """Whether an available candidate, tied with the chosen one, is the expert's or leaves fewer goals open."""
     candidates, place = step["candidates"], step["chosen"]
     experts = [bool(plan) and each["actions"] == plan[: len(each["actions"])] for each in candidates]
     if Mark.TIED not in marks_of(tuple(candidates[place]["marks"])) or experts[place]:
@@ -188,29 +183,22 @@ def _lost_tie(recorded: Recorded, number: int, step: Mapping[str, Any], plan: Se
 
 
 class Remark(NamedTuple):
-    """A sentence on a rollout, and its evidence: the steps that it counts, from 1 as in the player, or the end."""
+    """A sentence on a rollout, and its evidence: the steps that it counts, from 1, or the end."""
 
     sentence: str
     steps: tuple[int, ...]
 
 
 def diagnosis(recorded: Recorded) -> tuple[Remark, ...]:
-    """What counts tell of a rollout, the most telling first.
-
-    Raises StoreError for a damaged record, and PddlError or PlanError where its problem or its atoms cannot be read.
-    """
-    try:
+    """Findings on a rollout, the most informative first; errors as of `failure_of`."""
+    with recorded.reading():
         return tuple(_remarks(recorded))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-        ) from error
 
 
 def _remarks(recorded: Recorded) -> Iterator[Remark]:
     count = len(recorded.steps)
     if recorded.head.get("reason"):
-        yield Remark(f"It ended because of this: {recorded.head['reason']}", (count + 1,))
+        yield Remark(f"Reason of the end: {recorded.head['reason']}", (count + 1,))
     if not count:
         return
     yield from _idle(recorded)
@@ -222,7 +210,7 @@ def _remarks(recorded: Recorded) -> Iterator[Remark]:
 
 
 def _idle(recorded: Recorded) -> Iterator[Remark]:
-    """Steps on which what changes nothing costs least."""
+    """Steps on which an action that changes nothing ranks first."""
     found = dict[int, str]()
     for number, step in enumerate(recorded.steps, start=1):
         still = [each for each in _cheapest(step) if not each["add"] and not each["delete"]]
@@ -230,24 +218,24 @@ def _idle(recorded: Recorded) -> Iterator[Remark]:
             found[number] = still[0]["actions"][-1]
     if found:
         (common, _), *_ = Counter(found.values()).most_common(1)
-        what = f"an action that changes nothing costs least, such as '{_said(recorded, common)}'"
-        yield Remark(f"On {_of(found, recorded)} {what}: to the model the state as it is looks best", tuple(found))
+        what = f"an action that changes nothing ranks first, such as '{_words(recorded, common)}'"
+        yield Remark(f"On {_of(found, recorded)} {what}: the model rates the current state best", tuple(found))
 
 
 def _circles(recorded: Recorded) -> Iterator[Remark]:
-    """Steps that lead back to a state that was there before."""
+    """Steps that lead back to a visited state."""
     met, back = set[Any](), list[int]()
     for place, state in enumerate(recorded.states()):
         if state in met:
             back.append(place)
         met.add(state)
     if back:
-        what = "back to a state that was there before: it goes in circles"
+        what = "back to a visited state"
         yield Remark(f"{_of(back, recorded, 'steps lead', 'step leads')} {what}", tuple(back))
 
 
 def _shut(recorded: Recorded) -> Iterator[Remark]:
-    """Steps on which what costs least had been visited, so that something else was taken."""
+    """Steps on which all better-ranked successors had been visited."""
     found, ranks = list[int](), list[int]()
     for number, step in enumerate(recorded.steps, start=1):
         chosen = step["candidates"][step["chosen"]]
@@ -257,46 +245,46 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = f"everything cheaper had been visited before, so that it took its number {median(ranks):g} in the median"
+        what = f"all better-ranked successors had been visited; the median rank taken was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
 def _ties(recorded: Recorded) -> Iterator[Remark]:
-    """Steps that the order of the PDDL decided."""
+    """Steps decided by the order of the PDDL."""
     contending = [sum(map(contends, step["candidates"])) for step in recorded.steps]
     found = [number for number, many in enumerate(contending, start=1) if many > 1]
     if found:
-        what = f"several actions cost the same, up to {max(contending)} of them, and their order in the PDDL decided"
+        what = f"several candidates (up to {max(contending)}) had the same cost, and their order in the PDDL decided"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
 def _goals(recorded: Recorded) -> Iterator[Remark]:
-    """What became of single goals."""
+    """Goals that were lost, never satisfied, or satisfied only for a time."""
     words, goals, course = words_of(recorded.domain), recorded.problem.goal, recorded.open_goals
     given_up = {number: then - now for number, (now, then) in enumerate(pairwise(course), start=1) if then - now}
     if given_up:
         lost = Counter(place for places in given_up.values() for place in places)
         (place, times), *_ = lost.most_common(1)
         often = "once" if times == 1 else f"{times} times"
-        what = f"a goal that held was given up again, most often '{words.sentence(goals[place])}' ({often})"
+        what = f"a satisfied goal was undone, most often '{words.sentence(goals[place])}' ({often})"
         yield Remark(f"On {_of(given_up, recorded)} {what}", tuple(given_up))
     never = sorted(frozenset.intersection(*course))
     if never:
         some = ", ".join(f"'{words.sentence(goals[place])}'" for place in never[:3])
         which = f", such as {some}" if len(never) > 3 else f": {some}"
-        yield Remark(f"{len(never)} of {len(goals)} goals never held{which}", (len(recorded.steps) + 1,))
+        yield Remark(f"{len(never)} of {len(goals)} goals were never satisfied{which}", (len(recorded.steps) + 1,))
     counts = [len(each) for each in course]
     best = counts.index(min(counts))
     if 0 < best < len(counts) - 1 and counts[-1] > counts[best]:
         yield Remark(
-            f"Closest to the goal it was after step {best}, with {counts[best]} of {len(goals)} goals open; at the end "
-            f"{counts[-1]} are",
+            f"The best state was after step {best}, with {counts[best]} of {len(goals)} goals open; at the end "
+            f"{counts[-1]} are open",
             (best,),
         )
 
 
 def _off(recorded: Recorded) -> Iterator[Remark]:
-    """Where it leaves the expert's plan, and what the model thought of the expert's action there."""
+    """Where it leaves the expert's plan, and how the model ranks the expert's action there."""
     plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
     for number, step in enumerate(recorded.steps, start=1):
         chosen = step["candidates"][step["chosen"]]["actions"]
@@ -310,17 +298,17 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
             cost = min(map(_cost, theirs))
             rank = 1 + sum(_cost(each) < cost for each in step["candidates"])
             taken = _cost(step["candidates"][step["chosen"]])
-            alike = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
-            what = f"the expert's action there is number {rank} of {len(step['candidates'])} to the model"
-            what += ", and costs as much as what it took" if alike else ""
+            equal = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
+            what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
+            what += ", at the same cost as the chosen one" if equal else ""
         else:
-            what = "the expert's action is not among its candidates there"
-        yield Remark(f"It leaves the expert's plan at step {number}; {what}", (number,))
+            what = "the expert's action is not among the candidates"
+        yield Remark(f"The rollout leaves the expert's plan at step {number}; {what}", (number,))
         return
 
 
 def _cheapest(step: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The candidates of least cost, whether or not they were open to choice; none where all are rejected."""
+    """The candidates of least cost, available or not; none if all are rejected."""
     least = min(map(_cost, step["candidates"]))
     if not math.isfinite(least):
         return []
@@ -332,12 +320,12 @@ def _cost(candidate: Mapping[str, Any]) -> float:
 
 
 def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str = "steps", one: str = "step") -> str:
-    """So many of all steps, in words."""
+    """A number of steps of all, in words."""
     count = len(recorded.steps)
     return f"{len(steps)} of {count} {one if count == 1 else many}"
 
 
-def _said(recorded: Recorded, action: str) -> str:
-    """An action in English where its domain has words."""
+def _words(recorded: Recorded, action: str) -> str:
+    """An action in English if its domain has words."""
     atom = atom_of(action)
     return words_of(recorded.domain).sentence(Action(atom.predicate, atom.objects))

@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -134,6 +135,16 @@ class Recorded:
     def about(self) -> Subject:
         """The model that made the rollout."""
         return read_subject(self.head.get("about") or {})
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raise StoreError in place of the errors of a damaged record."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise StoreError(
+                f"{self.place}: not a record of a rollout ({error!r}); record the rollout again"
+            ) from error
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,9 +1,9 @@
-from .animation import gif as gif
 from .branches import Branch as Branch
 from .branches import branch_rows as branch_rows
 from .branches import override_words as override_words
 from .comparison import expert_rollout as expert_rollout
 from .export import file_stem as file_stem
+from .export import gif as gif
 from .export import plan_text as plan_text
 from .export import steps_csv as steps_csv
 from .export import steps_parquet as steps_parquet
@@ -11,7 +11,6 @@ from .library import Library as Library
 from .library import recorded_folder as recorded_folder
 from .page import html_page as html_page
 from .page import script as script
-from .pddl_text import pddl_html as pddl_html
 from .playback import drawn_state as drawn_state
 from .retrieved import Retrieved as Retrieved
 from .retrieved import RetrievedModel as RetrievedModel

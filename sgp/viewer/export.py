@@ -1,10 +1,21 @@
-"""A recorded rollout as files for other programs: the plan, the steps as a table."""
+"""A recorded rollout as files for other programs: the plan, the steps as a table, an animated GIF."""
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from sgp import drawing
+from sgp.domains import draw_goal, draw_series
+from sgp.errors import InputError, MissingLibrary
+from sgp.planning.domain import Scene
 from sgp.planning.pddl import Problem, format_plan, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.subject import Variant
@@ -12,10 +23,11 @@ from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
     import pandas as pd
+    from PIL.Image import Image
 
 
 def run_id(recorded: Recorded) -> str:
-    """Which run made a rollout, as runs are named in the store: method/variant/suite/domain/seed, then its decoding."""
+    """The run that made a rollout, named as in the store: method/variant/suite/domain/seed, then its decoding."""
     about = recorded.about
     seed = "" if about.seed is None else f"seed{about.seed}"
     variant = str(replace(Variant.parse(about.variant), selected_by=about.selected_by))
@@ -23,31 +35,30 @@ def run_id(recorded: Recorded) -> str:
 
 
 def file_stem(recorded: Recorded) -> str:
-    """A name for files of a rollout, of letters, digits, hyphens and points alone."""
+    """A file name for a rollout, of letters, digits, hyphens and points."""
     words = f"{run_id(recorded)}-{recorded.head.get('name', 'rollout')}"
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-.") else "-" for letter in words)
+    return re.sub(r"[^A-Za-z0-9.-]", "-", words)
 
 
 def plan_text(recorded: Recorded) -> str:
-    """The actions in PDDL, one a line, with their cost as the last line; comments say how it ended and who made it.
+    """The actions in PDDL, one a line, and their cost; comments name the outcome and the run.
 
     The plan of an unsolved problem is the best path at its end, and the first line says so.
-    Raises PlanError for an action that cannot be read, PddlError for a recorded problem with costs that cannot.
+    Raises PlanError for an action, PddlError for a problem with costs, that cannot be read.
     """
     lines = "\n".join(action for step in recorded.steps for action in step["candidates"][step["chosen"]]["actions"])
-    plan = parse_plan(lines, recorded.place)
     head = recorded.head
     problem = Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal"))
-    ended = head["outcome"]
-    known = f"; {ended}; run {run_id(recorded) or 'unknown'}".replace("\n", " ")
-    warning = "" if ended == "solved" else "; not a solution: the goal is not reached\n"
-    return f"{warning}{known}\n{format_plan(plan, problem)}"
+    origin = f"; {head['outcome']}; run {run_id(recorded) or 'unknown'}".replace("\n", " ")
+    warning = "" if head["outcome"] == "solved" else "; not a solution: the goal is not reached\n"
+    return f"{warning}{origin}\n{format_plan(parse_plan(lines, recorded.place), problem)}"
 
 
 def steps_table(recorded: Recorded) -> pd.DataFrame:
-    """A row for each decision: run, problem, step, what was chosen at what cost and rank, open goals, and its atoms.
+    """One row per decision: run, problem, step, the chosen candidate with cost and rank, open goals, and its atoms.
 
-    `open_goals` counts them after the step; several actions of a jump are separated by spaces, as are atoms.
+    `open_goals` counts after the step. The actions of a jump are separated by spaces, as are atoms. Raises StoreError
+    for a damaged record, PddlError and PlanError for texts that cannot be read.
     """
     import pandas as pd
 
@@ -82,18 +93,143 @@ def steps_table(recorded: Recorded) -> pd.DataFrame:
 
 
 def steps_csv(recorded: Recorded) -> bytes:
-    """The table of steps as CSV.
-
-    Raises StoreError for a damaged record, PddlError and PlanError for texts in it that cannot be read.
-    """
+    """The table of steps as CSV."""
     text: str = steps_table(recorded).to_csv(index=False)
     return text.encode()
 
 
 def steps_parquet(recorded: Recorded) -> bytes:
-    """The table of steps as Parquet.
+    """The table of steps as Parquet."""
+    table: bytes = steps_table(recorded).to_parquet(index=False)
+    return table
 
-    Raises StoreError for a damaged record, PddlError and PlanError for texts in it that cannot be read.
+
+MOST_FRAMES = 200
+WIDEST, HIGHEST, NARROWEST = 640.0, 560.0, 360.0  # pixels: most for the drawings together, least for the words
+MILLISECONDS, LAST_MILLISECONDS = 500, 2000  # of a frame, and of the last one
+_BESIDE = 1.4  # wider states have the goal below them
+_LETTER = 7.2  # width in pixels
+
+
+def shown_frames(states: int, most: int = MOST_FRAMES) -> list[int]:
+    """Indices of the states that an animation shows: all, or `most` evenly spaced ones with the first and the last.
+
+    Raises InputError for fewer than 2 frames or more than 200.
     """
-    found: bytes = steps_table(recorded).to_parquet(index=False)
-    return found
+    if not 2 <= most <= MOST_FRAMES:
+        raise InputError(f"{most} frames were requested; expected 2 to {MOST_FRAMES}")
+    return [round(at * (states - 1) / (most - 1)) for at in range(most)] if states > most else list(range(states))
+
+
+def gif(recorded: Recorded, most: int = MOST_FRAMES, advance: Callable[[float], object] = lambda _: None) -> bytes:
+    """A rollout as an animated GIF: state and goal on white, above them the problem, the planner and the last action.
+
+    Long rollouts show at most `most` evenly spaced states; `advance` receives the share that is done, from 0 to 1.
+    Raises InputError for `most` outside of 2 to 200, PddlError where the domain cannot be read, and MissingLibrary
+    where Pillow cannot draw text.
+    """
+    places = shown_frames(len(recorded.steps) + 1, most)
+    frames, width = gif_frames(recorded, places)
+    images = []
+    with _rasteriser() as raster:
+        for done, svg in enumerate(frames, start=1):
+            images.append(raster(svg, width).quantize(64))
+            advance(done / (len(places) + 1))
+    durations = [MILLISECONDS] * (len(images) - 1) + [LAST_MILLISECONDS]
+    file = io.BytesIO()
+    images[0].save(file, "GIF", save_all=True, append_images=images[1:], duration=durations, loop=0)
+    advance(1.0)
+    return file.getvalue()
+
+
+def gif_frames(recorded: Recorded, places: list[int]) -> tuple[list[str], int]:
+    """The frames of a GIF as SVG, all of one size and scale, and their width in pixels.
+
+    Objects are placed as in the player.
+    """
+    text, problem = recorded.domain, recorded.problem
+    objects = (*text.constants, *problem.objects)
+    scenes = [Scene(objects, state, problem.goal) for state in recorded.states()]
+    pictures, goal = draw_series(text, scenes), draw_goal(text, scenes[0])
+    wide, high = (max(sizes) for sizes in zip(*map(_size, pictures), strict=True))
+    goal_wide, goal_high = _size(goal)
+    beside = wide < _BESIDE * high
+    across, down = (wide + goal_wide, max(high, goal_high)) if beside else (max(wide, goal_wide), high + goal_high)
+    pixel = max(1.0, across / WIDEST, down / HIGHEST)  # in the drawings' own units
+    margin, line = 12 * pixel, 20 * pixel
+    top = margin + 3 * line
+    left, goal_top = (margin + wide + line, top) if beside else (margin, top + high + 2 * line)
+    width = max(NARROWEST * pixel, left + goal_wide + margin, wide + 2 * margin)
+    height = max(top + high, goal_top + goal_high) + margin
+    letters = int((width - 2 * margin) / (_LETTER * pixel))
+    planner = ", ".join(filter(None, (str(recorded.head.get("name", "")), recorded.about.domain, recorded.about.model)))
+
+    def words(text: str, x: float, y: float, size: int, **more: object) -> str:
+        shown = text if len(text) <= letters else f"{text[: letters - 1]}…"
+        return drawing.text(shown, x, y, font_size=size * pixel, **more)
+
+    frames = []
+    for place in places:
+        parts = [
+            drawing.rect(0, 0, width, height, fill="white"),
+            words(planner, margin, margin + 10 * pixel, 13, font_weight=700),
+            words(_last_action(recorded, place), margin, margin + 10 * pixel + line, 13),
+            words(_open_goals(recorded, place), margin, margin + 8 * pixel + 2 * line, 12, fill="#5c6470"),
+            words("Goal", left, goal_top - 12 * pixel, 12, fill="#5c6470"),
+            _placed(pictures[place], margin, top + high - _size(pictures[place])[1]),
+            _placed(goal, left, goal_top),
+        ]
+        frames.append(drawing.picture(width, height, parts, planner))
+    return frames, round(width / pixel)
+
+
+def _size(svg: str) -> tuple[float, float]:
+    """Width and height of a drawing."""
+    found = re.match(r'<svg [^>]*?\bwidth="([\d.]+)" height="([\d.]+)"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+def _placed(svg: str, x: float, y: float) -> str:
+    return svg.replace("<svg ", f'<svg x="{x:.1f}" y="{y:.1f}" ', 1)
+
+
+def _last_action(recorded: Recorded, place: int) -> str:
+    """The action, or the jump of several, that led to a state."""
+    if place == 0:
+        return f"Start of {len(recorded.steps)} steps"
+    step = recorded.steps[place - 1]
+    return f"{place} of {len(recorded.steps)}: {' '.join(step['candidates'][step['chosen']]['actions'])}"
+
+
+def _open_goals(recorded: Recorded, place: int) -> str:
+    """The number of open goals; at the end also the outcome."""
+    count, outcome = len(recorded.open_goals[place]), recorded.head["outcome"]
+    words = f"State: {count} goal{'' if count == 1 else 's'} open"
+    if place < len(recorded.steps):
+        return words
+    return f"{words}; {outcome if outcome == 'solved' else f'not solved ({outcome})'}"
+
+
+@contextmanager
+def _rasteriser() -> Iterator[Callable[[str, int], Image]]:
+    """Render an SVG at a width in pixels, on white, with Pillow's own font: a machine may have no fonts."""
+    from PIL.Image import open as open_image
+    from PIL.ImageFont import FreeTypeFont, load_default
+    from resvg_py import svg_to_bytes
+
+    with TemporaryDirectory(prefix="sgp-font-") as folder:
+        font = load_default(12)
+        if not isinstance(font, FreeTypeFont):
+            raise MissingLibrary("Pillow is built without FreeType and cannot draw text; install it from PyPI")
+        file, family = Path(folder, "letters.ttf"), str(font.getname()[0])
+        file.write_bytes(font.font_bytes)
+        render = partial(
+            svg_to_bytes,
+            background="white",
+            skip_system_fonts=True,
+            font_files=[str(file)],
+            sans_serif_family=family,
+            monospace_family=family,
+        )
+        yield lambda svg, width: open_image(io.BytesIO(render(svg_string=svg, width=width))).convert("RGB")

@@ -211,5 +211,5 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
 
 /** A distance beside the one within which 99 % of the training points have another one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as the 99th percentile of nearest-neighbor distances in training` : "elsewhere, while those of training coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as the 99th percentile of nearest-neighbor distances in training` : "elsewhere, while the training points coincide";
 }

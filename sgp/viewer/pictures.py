@@ -1,4 +1,4 @@
-"""Pictures of states for a notebook's cell."""
+"""Pictures of states, graphs and lookahead trees for notebooks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sgp.encoders.wl_vocabulary import ColouredGraph
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
 from sgp.planning.task import State, Successor, Task
-from sgp.viewer.graphs import Drawn, draw_encoding, draw_graph, draw_tree
+from sgp.viewer.graphs import draw_encoding, draw_graph, draw_tree
 
-# Cells of dark themes are dark; the drawings are not made for it.
+# A white ground, because notebooks can have a dark theme.
 _ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"
 _CAPTION, _GAP = 26.0, 20.0
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing as SVG text; the last line of a cell shows it."""
+    """A drawing as SVG text; a notebook displays it."""
 
     svg: str
 
@@ -31,17 +31,17 @@ class Picture:
 
 
 def picture(task: Task, state: State | None = None) -> Picture:
-    """A state of a task, the initial one where none is given, drawn as its domain draws it."""
+    """A state of a task (the initial one if none is given), drawn by its domain."""
     return Picture(draw_scene(task.domain_text, _scene(task, state)))
 
 
 def goal_picture(task: Task) -> Picture:
-    """The goal of a task, drawn like a state that leaves everything else open."""
+    """The goal of a task, drawn like a state."""
     return Picture(draw_goal(task.domain_text, _scene(task)))
 
 
 def graph_picture(graph: ColouredGraph, level: int | None = None) -> Picture:
-    """A state's graph: bare, or with its nodes filled and numbered by the colours that they have after `level` rounds.
+    """A state's graph: plain, or with its nodes filled and numbered by their colours after `level` rounds.
 
     Raises InputError for a round that the graph does not have.
     """
@@ -62,11 +62,11 @@ def lookahead_picture(task: Task, candidates: Sequence[Successor]) -> Picture:
 def encoding_picture(
     task: Task, state: State, candidates: Sequence[Successor], config: TreeConfig | None = None
 ) -> Picture:
-    """The graph of a state and its candidates that a network sees (AD where no `config` is given), tuple by tuple.
+    """The graph of a state and its candidates that is the input of a relational network (AD if no `config` is given).
 
-    A tuple of a candidate and atoms or objects is a box, one of candidates and depths alone a line.
+    A tuple with objects is a box, a pair of candidates or depths a line.
     Raises InputError for a problem that cannot be encoded and for encodings in which a candidate is many nodes,
-    ConfigurationError where candidates are told by actions and are several away.
+    ConfigurationError where candidates are represented by actions and are several actions away.
     """
     config = config or TreeConfig()
     if config.copied:
@@ -78,8 +78,8 @@ def encoding_picture(
     trees = encoder.encode(task, state, candidates)
     tuples = [(name, row) for name, found in trees.graphs.relations.items() for row in found.arguments.tolist()]
     levels = [f"depth {depth}" for depth in range(1, int(trees.depths[0]) + 1)]
-    shown = Drawn([thing.name for thing in task.objects], _numbered(candidates), levels, tuples)
-    return Picture(draw_encoding(shown, _ON_PAPER))
+    objects = [each.name for each in task.objects]
+    return Picture(draw_encoding(objects, _numbered(candidates), levels, tuples, _ON_PAPER))
 
 
 def _numbered(candidates: Sequence[Successor]) -> list[str]:
@@ -87,7 +87,7 @@ def _numbered(candidates: Sequence[Successor]) -> list[str]:
 
 
 def side_by_side(pictures: Sequence[tuple[str, Picture]], columns: int = 4) -> Picture:
-    """Pictures in rows of `columns` at most, each below its caption; every column is as wide as the widest picture."""
+    """Pictures in rows of at most `columns`, each below its caption; all columns are equally wide."""
     sizes = [_size(each) for _, each in pictures]
     width = max([width for width, _ in sizes] + [7.0 * len(caption) for caption, _ in pictures], default=0) + _GAP
     parts, top = [], 0.0

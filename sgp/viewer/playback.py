@@ -1,4 +1,4 @@
-"""A recorded rollout as the player's data: drawings, candidates in rank order, and what each step changes."""
+"""A recorded rollout as the player's data: drawings, candidates in rank order, and the changes of each step."""
 
 from __future__ import annotations
 
@@ -21,52 +21,41 @@ from sgp.planning.rollout import runners_up, tie_margin
 from sgp.planning.words import Words
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
-_PICTURED = 2  # candidates of a step whose states are drawn besides the chosen one's: the best
-_DRAWINGS = 160  # of them in a rollout: each takes a millisecond or two
+_PICTURED = 2  # other candidates of a step whose states are drawn
+_DRAWINGS = 160  # of them in a rollout
 
 
 def playback(recorded: Recorded) -> dict[str, Any]:
-    """What `player.js` plays, as JSON holds it.
+    """The data of `player.js`, as JSON.
 
-    Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
-    drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
-    `words` has, at the same places, a sentence for each action, each feature and each atom that some candidate adds or
-    deletes; it is None where the house does not know the domain. `wanted` has each goal in words, with the frames from
-    which it is open, satisfied, open again, and so on. A step's `shut` are the ranks (from 0) of candidates that were
-    not open to choice; its `next` is the rank of the runner-up (`runners_up`), with which sentence and reasons compare,
-    None where no other was open; its `tie` tells whether several open ones had the least cost and the model could tell
-    them apart, so that their order decided; its `why` are `explanations`. Its `expects` are the changes that its
-    prediction expects, each [atom, whether it becomes true, score], and the share of `nothing`. A candidate's `twin` is
-    the rank of the one that was kept in its place, None where that is a candidate of another state of the beam;
-    `picture` is its state's drawing, of the best few alone, as what differs from the frame's: [place, how many elements
-    go, those that come].
-    `marks` are the steps (from 0) that gave something away, each [step, by how many actions], None where it led into a
-    dead end; `least` tells whether they are reckoned from optimal distances, not from the best plans known. Both are
-    None where the record does not tell what is left.
-    Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
+    Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions, features and the SVG
+    elements of drawings are stored once, in lists, and referred to by index. `words` has at the same indices a sentence
+    for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `wanted` has
+    each goal in words, with the frames from which it is open, satisfied, open again, and so on.
+
+    Ranks count from 0. Of a step: `shut`, the ranks of unavailable candidates; `next`, the rank of the runner-up (None
+    if no other was available); `tie`, whether the order of candidates decided between equal costs; `why`, see
+    `explanations`; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
+    candidate: `twin`, the rank of the equivalent one that was kept (None if it belongs to another state of the beam);
+    `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
+    `marks` are the steps that lengthen the plan, [step, actions lost], None for a dead end; `least` tells whether
+    distances are exact. Both are None if distances were not recorded.
+    Raises StoreError for a damaged record, PddlError and PlanError for texts that cannot be read.
     """
-    try:
+    with recorded.reading():
         return _playback(recorded)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-        ) from error
 
 
 def drawn_state(recorded: Recorded, step: int) -> str:
-    """The state in which a step (from 1) is decided as SVG, the last one for a step past the end.
+    """The state in which a step (from 1) is decided as SVG, the last state for a step past the end.
 
-    Raises StoreError for a record that is damaged, PddlError and PlanError for texts that cannot be read.
+    Errors as of `playback`.
     """
-    try:
+    with recorded.reading():
         states = list(recorded.states())
         text, problem = recorded.domain, recorded.problem
         objects = (*text.constants, *problem.objects)
         return draw_scene(text, Scene(objects, states[min(step, len(states)) - 1], problem.goal))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-        ) from error
 
 
 def _playback(recorded: Recorded) -> dict[str, Any]:
@@ -80,7 +69,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
     expert = Expert(expert_states(text, state, plan)) if plan else None
     orders: list[list[int]] = []
-    places, furthest = [expert.place(state) if expert else None], 0  # on the expert's way
+    places, furthest = [expert.place(state) if expert else None], 0  # on the expert's path
 
     fluents = text.fluent_predicates
     words = words_of(text)
@@ -197,7 +186,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
 
 
 def _marks(recorded: Recorded) -> dict[str, Any]:
-    """The steps that gave something away, by how many actions, and whether what was left is known exactly."""
+    """The steps that lengthen the plan, by how many actions, and whether distances are exact."""
     if "left" not in recorded.head:
         return {"marks": None, "least": None}
     left, least = read_left(recorded.head["left"])
@@ -209,7 +198,7 @@ def _marks(recorded: Recorded) -> dict[str, Any]:
 
 
 def _expected(record: Mapping[str, Any], atoms: _Numbered) -> dict[str, Any] | None:
-    """What the prediction expects to change, atoms by number; None where nothing was predicted or recorded."""
+    """The predicted changes, atoms by index; None if nothing was predicted or recorded."""
     if "expects" not in record:
         return None
     changes = [[atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
@@ -217,12 +206,12 @@ def _expected(record: Mapping[str, Any], atoms: _Numbered) -> dict[str, Any] | N
 
 
 def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
-    """The tokens that were written for a record, each with its probability."""
+    """The generated tokens of a record, each with its probability."""
     return [[str(word), float(probability)] for word, probability in record.get("written", ())]
 
 
 def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
-    """The rank (from 0) of the candidate that was kept in place of one that was collapsed: of its key or its state."""
+    """The rank of the candidate that was kept instead of a collapsed one: one of the same key or state."""
     own, candidates = record["candidates"][index], record["candidates"]
     kept = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]
     same_key = [place for place in kept if own["key"] is not None and candidates[place]["key"] == own["key"]]
@@ -232,9 +221,9 @@ def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | 
 
 
 def _difference(before: Sequence[int], picture: Sequence[int]) -> list[list[int]]:
-    """What turns one drawing's elements into those of another: lists of a place, how many go, and those that come.
+    """The edits from one drawing's elements to another's: [index, number of elements removed, *elements inserted].
 
-    Of drawings of one length place by place, else all between what is equal at their start and end.
+    Drawings of equal length are compared element by element, others by their common start and end.
     """
     if len(before) == len(picture):
         places = [place for place, (one, other) in enumerate(zip(before, picture, strict=True)) if one != other]
@@ -247,7 +236,7 @@ def _difference(before: Sequence[int], picture: Sequence[int]) -> list[list[int]
 
 @dataclass
 class _Numbered:
-    """Texts, each once, numbered in the order in which they are first asked for."""
+    """Distinct texts, numbered in order of first use."""
 
     places: dict[str, int] = field(default_factory=dict)
 
@@ -259,7 +248,7 @@ class _Numbered:
 
 
 def rank_order(costs: Sequence[float]) -> list[int]:
-    """Places of the candidates, cheapest first; costs that the planner takes for equal keep the candidates' order."""
+    """Indices of the candidates, cheapest first; costs that the planner treats as equal keep the candidates' order."""
     ranked: list[int] = []
     equal: list[int] = []
     for place in sorted(range(len(costs)), key=lambda place: costs[place]):
@@ -271,22 +260,22 @@ def rank_order(costs: Sequence[float]) -> list[int]:
 
 
 def _gap(cost: float, best: float) -> float:
-    """How much more a candidate costs, 0 where the planner takes the costs for equal."""
+    """The difference in cost, 0 if the planner treats the costs as equal."""
     if math.isinf(best) or cost - best <= tie_margin(best):
         return 0.0
     return cost - best
 
 
 def turns(truth: Iterable[bool]) -> list[int]:
-    """The places at which a truth value changes that was false before the first."""
+    """The indices at which a truth value changes; it is false before the first."""
     values = [False, *truth]
     return [place for place, (before, now) in enumerate(pairwise(values)) if before != now]
 
 
 def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
-    """The longest stretch of frames (first, last) without a new least number of open goals; the first of several.
+    """The first longest run of frames (first, last) without a new minimum of open goals.
 
-    None where every step reaches a new least number.
+    None if every step reaches a new minimum.
     """
     longest, start, least = (0, 0), 0, math.inf
     for place, count in enumerate(open_counts):
@@ -303,15 +292,15 @@ def _cost(candidate: Mapping[str, Any]) -> float:
 
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
 _PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (an open goal)"))
-_ANY = {"·": "something"}  # an object that a feature does not name
+_ANY = {"·": "something"}  # an unnamed object of a feature
 Numbered = Callable[[str], int]
 
 
 def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numbered) -> list[dict[str, Any]]:
-    """A step's explanations, that against the runner-up first; none in old records and where nothing was explained.
+    """A step's explanations, that against the runner-up first; `against` is the rank of the other candidate.
 
-    `order` has the candidates' places in rank order: the other candidate is told by its rank (from 0). A reason is
-    [feature, value of the chosen one, value of the other one, share]; `numbered` gives a feature's number.
+    `order` has the candidates' indices in rank order. A reason is [feature, value of the chosen candidate, value of the
+    other one, share]; `numbered` gives a feature's index.
     """
     return [
         {
@@ -324,7 +313,7 @@ def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numb
 
 
 def in_english(feature: str, words: Words) -> str:
-    """A feature with its atoms as sentences; what no template fits stays as it is."""
+    """A feature with its atoms as sentences; a text that fits no template is unchanged."""
     said = _ATOM.sub(lambda found: _sentence(found, words), feature)
     for phrase, better in _PHRASES:
         said = said.replace(phrase, better)
@@ -344,11 +333,11 @@ FORMAT = 1
 
 
 def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """What the player draws: training points, and of each step its points, candidates by rank (from 0).
+    """The map of a rollout: training points, and the points of each step, candidates by rank.
 
-    Each step also has the number of the training point nearest to its own and its distance, and `usual` is the distance
-    that 99 % of the training points have from another one at most (`sgp.analysis.maps`); older maps have neither.
-    `orders` has for each step the candidates' places in rank order. Where there is no map, `missing` says why.
+    Each step also has its nearest training point and the distance to it; `usual` is the 99th percentile of such
+    distances in training (`sgp.analysis.maps`). `orders` has for each step the candidates' indices in rank order. If
+    there is no map, `missing` says why.
     """
     file = map_file(recorded.source)
     if not file.is_file():
@@ -361,7 +350,7 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
     of_line = {entry["line"]: entry for entry in data["rollouts"]}
     entry = of_line.get(recorded.line, {})
     paired = list(zip(entry.get("steps", ()), orders, strict=False))
-    # An expert's plan can take the same actions as the rollout of its line, without the other candidates.
+    # An expert's plan can have the actions of the rollout of its line without its other candidates.
     known = all(int(place) < len(order) for step, order in paired for place in step["candidates"])
     if entry.get("chosen") != recorded.chosen or not known:
         return {"missing": "The map belongs to another rollout; create it again with 'sgp map'"}
@@ -378,7 +367,7 @@ State = frozenset[Atom]
 
 
 def expert_states(text: DomainText, initial: State, plan: Iterable[Action]) -> list[State]:
-    """The states of a plan, the initial one first. Raises KeyError for an action that the domain does not have."""
+    """The states of a plan, the initial one first. Raises KeyError for an unknown action."""
     states = [initial]
     for action in plan:
         schema = text.schemas[action.name]
@@ -396,7 +385,7 @@ def expert_states(text: DomainText, initial: State, plan: Iterable[Action]) -> l
 
 
 class Expert:
-    """Where states stand on the expert's way."""
+    """The indices of states on the expert's path."""
 
     def __init__(self, states: Sequence[State]):
         self._places = {state: place for place, state in enumerate(states)}  # the last place of a state
@@ -404,10 +393,10 @@ class Expert:
         self.length = len(states) - 1
 
     def place(self, state: State) -> int | None:
-        """After how many actions the expert is in a state; None where it never is."""
+        """The number of the expert's actions before a state; None if the expert never reaches it."""
         return self._places.get(state) if len(state) in self._sizes else None
 
 
 def divergences(places: Sequence[int | None]) -> list[int]:
-    """The steps that leave the expert's states: in one of them before, in none after."""
+    """The steps from a state on the expert's path to one that is not."""
     return [step for step in range(len(places) - 1) if places[step] is not None and places[step + 1] is None]

@@ -1,12 +1,12 @@
-"""Recorded retrievals: steps of a domain, and the states that models hold to be the next one, nearest first.
+"""Recorded retrievals: steps of a domain, and the states that models rank nearest to their prediction of the next one.
 
-`sgp retrieve --record` writes the files; nothing here needs a planning or a learning library.
+`sgp retrieve --record` writes the files; showing them needs no planning or learning library.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,22 +21,21 @@ from sgp.planning.recorded import atom_of
 
 FORMAT = 1
 
-Point = tuple[int, ...]  # x, y by PCA, then by UMAP where it was made
+Point = tuple[int, ...]  # x, y by PCA, then by UMAP if there is one
 
 
 class Near(NamedTuple):
-    """A candidate: which of the file's states, and how similar it is to what was predicted (cosine)."""
+    """A candidate: a state of the file, and its cosine similarity to the prediction."""
 
     state: int
     similarity: float
     point: Point | None
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a model made of a step in one pool: candidates nearest first, and where the true state stands.
+class Found(NamedTuple):
+    """The result of a step in one pool of `size` states: candidates nearest first, and the rank of the true state.
 
-    `better` candidates are more similar than the true one, `tied` others as similar, of `size` in all.
+    `better` candidates are more similar than the true state, `tied` others equally similar.
     """
 
     nearest: tuple[Near, ...]
@@ -50,18 +49,18 @@ class Found:
         return "miss" if self.better else "undecided" if self.tied else "hit"
 
     @property
-    def standing(self) -> str:
-        """The same with the true state's place among the candidates."""
+    def words(self) -> str:
+        """The same, with the rank of the true state."""
         if self.better:
-            return f"{self.word}: the true state is number {self.better + 1} of {self.size}"
+            return f"Miss: the true next state ranks {self.better + 1} of {self.size}"
         if self.tied:
-            return f"{self.word}: the true state and {self.tied} of {self.size} candidates are equally near"
-        return f"{self.word}: the true state is the nearest of {self.size}"
+            return f"Undecided: the true next state and {self.tied} of {self.size} candidates are equally near"
+        return f"Hit: the true next state is the nearest of {self.size}"
 
 
 @dataclass(frozen=True, eq=False)
 class RetrievedModel:
-    """What is recorded of one model: its ground of known states on the map, and what it found."""
+    """The record of one model: `training` states on its map, and its results."""
 
     record: Mapping[str, Any]
 
@@ -71,60 +70,51 @@ class RetrievedModel:
         return f"{self.record['method']} {self.record['variant']}"
 
     @property
-    def ground(self) -> list[tuple[int, Point]]:
-        """States of the file with their points; none where the model has no one map."""
+    def training(self) -> list[tuple[int, Point]]:
+        """Known states of the file with their points; none where the model has no single map."""
         return [(state, tuple(point)) for state, point in self.record["ground"]]
-
-    @property
-    def has_umap(self) -> bool:
-        """Whether points have places by UMAP, too."""
-        return any(len(point) > 2 for _, point in self.ground)
 
     @property
     def explained(self) -> tuple[float, float]:
         """Shares of the variance along the two axes of PCA."""
-        one, other = self.record["explained"]
-        return float(one), float(other)
+        first, second = self.record["explained"]
+        return float(first), float(second)
 
     def found(self, step: int, pools: str) -> Found:
-        """What it made of a step in a kind of pools."""
-        each = self.record["steps"][step]["pools"][pools]
+        """The result of a step in a kind of pools."""
+        pool = self.record["steps"][step]["pools"][pools]
         nearest = tuple(
-            Near(int(state), float(near), tuple(point) if point else None) for state, near, point in each["nearest"]
+            Near(int(state), float(similarity), tuple(point) if point else None)
+            for state, similarity, point in pool["nearest"]
         )
-        return Found(nearest, each["better"], each["tied"], each["size"])
+        return Found(nearest, pool["better"], pool["tied"], pool["size"])
 
     def points(self, step: int) -> dict[str, Point]:
-        """Where the state, the prediction and the true next state stand on the map."""
+        """The points of the state, the prediction and the true next state."""
         return {name: tuple(point) for name, point in self.record["steps"][step]["points"].items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """A file of recorded steps of one domain by one protocol and seed.
-
-    What is derived from a damaged record raises KeyError, TypeError, ValueError, IndexError or AttributeError.
-    """
+    """A file of recorded steps of one domain, by one protocol and seed; its record was checked when it was read."""
 
     source: str
     record: Mapping[str, Any]
+    _problems: dict[int, tuple[DomainText, ProblemText]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """Domain, protocol, seed."""
-        record = self.record
-        parts = [str(record["domain"]), str(record["protocol"])]
-        parts += [f"at most {record['most']} transitions"] if record["most"] else []
-        parts += [f"{record['shots']} of each schema"] if record["shots"] else []
-        parts += [f"seed {record['seed']}"]
-        learned = record["learned_from"]
-        parts += [] if learned == record["domain"] else [f"learned from {learned.replace('+', ', ')}"]
-        return ", ".join(parts)
-
-    @property
-    def about(self) -> str:
-        """How the file was made, in a sentence."""
-        return str(self.record["about"])
+        record, learned = self.record, self.record["learned_from"]
+        parts = [
+            str(record["domain"]),
+            str(record["protocol"]),
+            f"at most {record['most']} transitions" if record["most"] else "",
+            f"{record['shots']} of each schema" if record["shots"] else "",
+            f"seed {record['seed']}",
+            "" if learned == record["domain"] else f"learned from {learned.replace('+', ', ')}",
+        ]
+        return ", ".join(filter(None, parts))
 
     @property
     def pools(self) -> list[str]:
@@ -133,19 +123,19 @@ class Retrieved:
 
     @cached_property
     def models(self) -> list[RetrievedModel]:
-        """The models, as they were given."""
+        """The models, in the order in which they were given."""
         return [RetrievedModel(each) for each in self.record["models"]]
 
     @cached_property
     def steps(self) -> list[str]:
-        """Problem and action of each step, in words. Raises PlanError for an action that cannot be read."""
+        """Number, problem and action of each step, in words."""
         return [
-            f"{place}. {self.problem_of(each['before'])}: {self.action(place - 1)}"
-            for place, each in enumerate(self.record["steps"], start=1)
+            f"{step + 1}. {self.problem_of(each['before'])}: {self.action(step)}"
+            for step, each in enumerate(self.record["steps"])
         ]
 
     def action(self, step: int) -> str:
-        """The action of a step in words. Raises PlanError for one that cannot be read."""
+        """The action of a step, in words."""
         (action,) = parse_plan(self.record["steps"][step]["action"], self.source)
         return str(self._words.sentence(action))
 
@@ -155,33 +145,35 @@ class Retrieved:
         return each["before"], each["after"]
 
     def problem_of(self, state: int) -> str:
-        """The name of the problem that a state is of."""
+        """The name of the problem that a state belongs to."""
         return str(self.record["problems"][self.record["states"][state][0]]["name"])
 
     def atoms(self, state: int) -> frozenset[Atom]:
-        """The atoms that hold in a state and that actions change."""
+        """The fluent atoms of a state."""
         return frozenset(self._atoms[number] for number in self.record["states"][state][1])
 
     def differences(self, state: int, true: int) -> list[tuple[str, str]]:
-        """What holds in a state and not in the true one (+), and the other way round (-), in words.
+        """Atoms that are true in a state and not in the true one (+), and the reverse (-), in words.
 
-        Where the states are of different problems, that comes first.
+        A state of another problem is marked (≠) first.
         """
-        here, there = self.atoms(state), self.atoms(true)
-        other = self.problem_of(state)
-        told = [("≠", f"of another problem, {other}")] if other != self.problem_of(true) else []
+        here, there, other = self.atoms(state), self.atoms(true), self.problem_of(state)
         signed = [("+", atom) for atom in here - there] + [("-", atom) for atom in there - here]
         words = [(sign, self._words.sentence(atom)) for sign, atom in sorted(signed, key=lambda each: str(each[1]))]
-        return [*told, *words]
+        return words if other == self.problem_of(true) else [("≠", f"of another problem, {other}"), *words]
 
     def drawing(self, state: int) -> str:
         """A state as SVG."""
         return draw_scene(self._domain, self.scene(state))
 
     def scene(self, state: int) -> Scene:
-        """What a state's drawing shows. Raises PddlError for texts that cannot be read."""
+        """What a state's drawing shows."""
         number = self.record["states"][state][0]
-        domain, problem = self._texts(number)
+        if number not in self._problems:
+            problem = self.record["problems"][number]
+            source = f"{self.source}, problem {problem['name']}"
+            self._problems[number] = read_both((self.record["domain_pddl"], source), (problem["pddl"], source))
+        domain, problem = self._problems[number]
         statics = {atom for atom in problem.init if atom.predicate not in domain.fluent_predicates}
         return Scene((*domain.constants, *problem.objects), self.atoms(state) | statics, ())
 
@@ -197,33 +189,21 @@ class Retrieved:
     def _words(self) -> Any:
         return words_of(self._domain)
 
-    def _texts(self, number: int) -> tuple[DomainText, ProblemText]:
-        if number not in self._known:
-            problem = self.record["problems"][number]
-            source = f"{self.source}, problem {problem['name']}"
-            self._known[number] = read_both((self.record["domain_pddl"], source), (problem["pddl"], source))
-        return self._known[number]
-
-    @cached_property
-    def _known(self) -> dict[int, tuple[DomainText, ProblemText]]:
-        return {}
-
 
 def retrieved_folder() -> Path:
-    """Where the recorded retrievals lie that come with the package. Raises StoreError where its data are missing."""
+    """The folder of the package's recorded retrievals. Raises StoreError where the package's data are missing."""
     return data_folder() / "retrieved"
 
 
 def own_retrieved_folder() -> Path:
-    """Where `sgp retrieve --record` writes a user's own."""
+    """The folder in which `sgp retrieve --record` saves a user's own."""
     return home() / "retrieved"
 
 
 def retrieved_files(*folders: Path | str) -> tuple[list[Retrieved], list[str]]:
-    """The recorded retrievals of folders, and a sentence for each file that cannot be read.
+    """The recorded retrievals of folders (the package's own if none is given), and a sentence for each unreadable file.
 
-    A folder that is missing holds none; where none is given, they are the package's own. Raises StoreError where the
-    package's data are missing.
+    A missing folder is empty. Raises StoreError where the package's data are missing.
     """
     found, damaged = list[Retrieved](), list[str]()
     for file in [file for folder in folders or [retrieved_folder()] for file in sorted(Path(folder).glob("*.json"))]:
@@ -237,39 +217,31 @@ def retrieved_files(*folders: Path | str) -> tuple[list[Retrieved], list[str]]:
 def _read(file: Path) -> Retrieved:
     """Raises StoreError for a file that is no recorded retrieval, or lacks a part that is shown."""
     record = read_json(file)
+    again = "make it again with 'sgp retrieve --record'"
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise StoreError(
-            f"{file} is no recorded retrieval of format {FORMAT}; make it again with 'sgp retrieve --record'"
-        )
+        raise StoreError(f"{file} is not a recorded retrieval of format {FORMAT}; {again}")
     found = Retrieved(str(file), record)
     try:
-        _look_through(found)
+        _check(found)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{file} is a damaged recorded retrieval ({error!r}); make it again with 'sgp retrieve --record'"
-        ) from error
+        raise StoreError(f"{file} is a damaged recorded retrieval ({error!r}); {again}") from error
     return found
 
 
-def _look_through(found: Retrieved) -> None:
-    """Reads what pages show, without drawing it."""
-    _ = found.title, found.about
-    if not found.pools:
+def _check(file: Retrieved) -> None:
+    """Read everything that pages show, without drawing it."""
+    _ = file.title, str(file.record["about"])
+    if not file.pools:
         raise ValueError("there are no pools")
-    shown: set[int] = set()
-    for step in range(len(found.steps)):
-        shown.update(found.states(step))
-        for model in found.models:
-            model.points(step)
-            shown.update(near.state for kind in found.pools for near in model.found(step, kind).nearest)
-    for model in found.models:
+    shown = {state for step in range(len(file.steps)) for state in file.states(step)}
+    for model in file.models:
         _ = model.title, model.explained
-        points = [point for _, point in model.ground]
-        for step in range(len(found.steps)):
-            points += model.points(step).values()
-            points += (near.point for kind in found.pools for near in model.found(step, kind).nearest if near.point)
+        points = [point for _, point in model.training]
+        for step in range(len(file.steps)):
+            near = [each for pools in file.pools for each in model.found(step, pools).nearest]
+            shown.update(each.state for each in near)
+            points += [*model.points(step).values(), *(each.point for each in near if each.point)]
         if {len(point) for point in points} not in ({2}, {4}, set()):
             raise ValueError(f"points of {model.title} have different numbers of coordinates")
     for state in shown:
-        found.atoms(state)
-        found.scene(state)
+        file.scene(state)

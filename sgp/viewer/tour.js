@@ -1,26 +1,54 @@
-// A stop of the tour: drawings made and escaped by our Python, and the keys that go to the stop before and after.
+// A stop of the tour: drawings made and escaped by our Python, rows of bars, and the keys for the stops before and after.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+const COLOURS = { more: "#0072b2", less: "#d55e00", other: "#8a8f98" }; // Okabe and Ito; the numbers say the same
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
-function figure(kind, title, drawing) {
-  const element = document.createElement("figure");
-  element.className = kind;
-  const caption = document.createElement("figcaption");
-  caption.textContent = title;
-  const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
-  element.append(...(title ? [caption] : []), document.importNode(parsed, true));
+function box(tag, className, ...children) {
+  const element = document.createElement(tag);
+  element.className = className;
+  element.append(...children); // strings become text nodes
   return element;
 }
 
+function figure(kind, title, content) {
+  return box("figure", kind, ...(title ? [box("figcaption", "", title)] : []), content);
+}
+
+function drawing(text) {
+  return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+}
+
+/** A table of rows: label, words, a bar for each value on a common scale, the values, a note. */
+function barTable(rows) {
+  const values = rows.flatMap((row) => row.values);
+  const low = Math.min(0, ...values);
+  const span = Math.max(0, ...values) - low || 1;
+  const ranked = rows.some((row) => "chosen" in row);
+  const bar = (row, value, place) => {
+    const element = box("div", "bar");
+    const colour = row.fill ?? (ranked ? (row.chosen ? COLOURS.more : COLOURS.other) : value < 0 ? COLOURS.less : COLOURS.more);
+    const [left, width] = [(100 * (Math.min(value, 0) - low)) / span, (100 * Math.abs(value)) / span];
+    Object.assign(element.style, { marginLeft: `${left}%`, width: `max(1px, ${width}%)`, background: colour, opacity: place ? 0.4 : 1 });
+    return element;
+  };
+  const lines = rows.map((row) =>
+    box("tr", row.chosen ? "chosen" : "",
+      box("th", "", row.label),
+      box("td", "words", row.words),
+      box("td", "bars", ...row.values.map((value, place) => bar(row, value, place))),
+      box("td", "numbers", ...row.shown.map((each) => box("div", "", each))),
+      box("td", "note", row.note ?? ""))); // prettier-ignore
+  return box("table", ranked ? "ranked" : rows.length > 12 ? "many" : "", box("tbody", "", ...lines));
+}
+
 export default ({ data: bytes, parentElement, setTriggerValue }) => {
-  const { scenes, chart, heading } = JSON.parse(new TextDecoder().decode(bytes));
+  const { scenes, graph, bars, heading } = JSON.parse(new TextDecoder().decode(bytes));
   const row = parentElement.querySelector(".row");
-  row.classList.toggle("both", scenes.length > 0 && chart !== "");
-  const beside = document.createElement("div");
-  beside.className = "scenes";
-  beside.append(...scenes.map(([title, drawing]) => figure("scene", title, drawing)));
-  row.replaceChildren(...(scenes.length ? [beside] : []), ...(chart ? [figure("chart", heading, chart)] : []));
+  const chart = graph ? drawing(graph) : bars.length ? barTable(bars) : null;
+  row.classList.toggle("both", scenes.length > 0 && chart !== null);
+  const pictures = box("div", "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
+  row.replaceChildren(...(scenes.length ? [pictures] : []), ...(chart ? [figure("chart", heading, chart)] : []));
   const known = mounted.has(parentElement);
   mounted.set(parentElement, setTriggerValue);
   if (known) return;

@@ -9,7 +9,7 @@ from sgp.analysis.attribution import attribute_weight, columns_of
 from sgp.analysis.explanations import explain
 from sgp.datasets.runs import open_run
 from sgp.datasets.training_data import load_training_data
-from sgp.errors import ConfigurationError, InputError
+from sgp.errors import ConfigurationError
 from sgp.methods.loading import load_planner
 
 SUITE = "state-centric"
@@ -53,13 +53,6 @@ def test_the_candidates_that_are_named_differ_in_the_feature_as_the_amount_says(
         values = policy.encoder.embed(decision.task, decision.state, decision.choice).dense(policy.encoder.dimension)
         lead = values[each.right, columns].sum() - values[each.wrong, columns].sum()
         assert lead * each.amount >= 0
-
-
-def test_what_sets_nothing_apart_is_told(learned):
-    run, policy, data, rollout, explanations = learned
-    place, why = next((place, each[0]) for place, each in enumerate(explanations) if each)
-    with pytest.raises(InputError, match="'the moon' does not set these candidates of step"):
-        attribute_weight(run, policy, data, rollout, place, why.other, "the moon")
 
 
 def test_weights_of_trees_are_no_sums(learned, monkeypatch, tmp_path):

@@ -118,10 +118,3 @@ def test_a_policy_without_an_embedding_explains_nothing(two_blocks):
     rollout = Planner(policy).solve(two_blocks)
     assert explain(rollout, policy) == [()] * len(rollout.steps)
     assert explanation_records(rollout, policy) == [{}] * len(rollout.steps)
-
-
-def test_views_are_what_the_costs_came_from(nearest):
-    policy, rollout = nearest
-    for step, view in zip(rollout.steps, policy.views(rollout.task, rollout.steps), strict=True):
-        assert np.array_equal(view.predicted, step.note["predicted"])
-        assert len(view.candidates) == len(step.candidates)

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sgp
-from sgp.analysis.diagnostics import Prediction, decisions, predictions
+from sgp.analysis.diagnostics import decisions, predictions
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
@@ -61,12 +60,6 @@ def test_distances_are_worked_by_hand(towers):
     assert (second.step, second.change, second.gap) == (1, 0, math.inf)
     assert second.sure
     assert not first.sure
-
-
-def test_an_error_below_half_of_the_gap_is_sure():
-    near = Prediction("p", 3, 0, "move", "", error=0.49, gap=1.0, change=1.0, predicted_change=1.0)
-    assert near.sure
-    assert not replace(near, error=0.5).sure
 
 
 def test_angles_do_not_know_lengths(towers):

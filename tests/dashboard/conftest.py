@@ -62,3 +62,14 @@ def button(app, label):
     """Return the button of this label."""
     (found,) = [each for each in app.button if each.label == label]
     return found
+
+
+def choice(app, label):
+    """Return the choice of this label; a label may begin with it."""
+    (found,) = [each for each in (*app.selectbox, *app.multiselect, *app.pills) if each.label.startswith(label)]
+    return found
+
+
+def html(app):
+    """Return all HTML of the page."""
+    return " ".join(each.proto.body for each in app.get("html"))

@@ -245,19 +245,6 @@ def test_a_copied_link_opens_the_same_step(page, address):
     assert page.locator(".sgp header b").inner_text() == problem
 
 
-def test_links_from_a_notebook_lead_to_the_same_step(page, address):
-    rollout = recorded("horizon", "blocksworld")
-    page.goto(f"{sgp.show(rollout, dashboard=address).link}&step=12")
-    page.wait_for_selector('.sgp[data-step="11"]')
-    assert page.locator(".sgp header span").nth(1).inner_text() == rollout.about.model
-    page.goto(f"{sgp.show(rollout, sgp.viewer.expert_rollout(rollout), dashboard=address).link}&step=7")
-    page.wait_for_selector('.compare[data-step="7"]')
-    assert [each.split("\n")[0] for each in page.locator(".compared h2").all_inner_texts()] == [
-        rollout.about.model,
-        "expert's plan",
-    ]
-
-
 def test_exports_are_files_of_the_rollout(page, address, tmp_path):
     page.goto(f"{address}/?domain=visitall")
     page.wait_for_selector(".sgp[data-step]")

@@ -12,7 +12,7 @@ from tests.browsing import expect, expect_step, expect_stop, press, serving, wat
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 pytestmark = pytest.mark.browser
-BRANCHES = 'button[title^="Go on from"]'  # available in the player for a finished rollout only
+BRANCHES = 'button[title^="Continue from"]'  # available in the player for a finished rollout only
 SLOW = 180_000  # milliseconds that a worker may take to start and to plan
 
 
@@ -102,7 +102,7 @@ def test_five_megabytes_are_a_sentence(open_, tmp_path):
     file = tmp_path / "large.pddl"
     file.write_text("(define (problem p)" + " " * 5_000_000)
     page.locator("input[type=file]").nth(1).set_input_files(file)
-    page.get_by_text("large.pddl has 5,000,019 bytes, and at most 1,000,000 are taken here").wait_for()
+    page.get_by_text("large.pddl is too large: 5,000,019 bytes (limit 1,000,000)").wait_for()
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
 
@@ -114,7 +114,7 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     suite = sgp.load_suite("state-centric")
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
-    page.wait_for_selector("text=No trained model has the predicates")
+    page.wait_for_selector("text=No trained model fits the predicates")
     page.get_by_role("tab", name="Train a model").click()
     files = []
     for number, problem in enumerate(suite.problems("gripper", "train")[:2]):
@@ -153,7 +153,7 @@ def test_the_tour_is_walked_by_keys(open_):
         expect_stop(page, stop)
     page.wait_for_selector(".row .chart", state="detached")  # the answer is not shown before the guess
     page.locator("label", has_text="(").first.click()
-    page.wait_for_selector(".row .chart svg")
+    page.wait_for_selector(".row .chart table")
     page.evaluate("document.activeElement.blur()")  # within the answers, arrow keys choose an answer
     press(page, "ArrowLeft")
     page.wait_for_url("**stop=6*")
@@ -176,6 +176,6 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     said.wait_for()
     assert re.search(r"the choices differ from step \d+ on|all choices are the same", said.inner_text())
     page.wait_for_selector(".sgp[data-step]")
-    page.get_by_role("button", name="Back to the weight that was learned").click()
+    page.get_by_role("button", name="Restore the learned weight").click()
     page.get_by_role("button", name="Show influential training examples").wait_for()
     expect(said).to_have_count(0)

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from tests.dashboard.conftest import choice
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 
@@ -27,11 +28,6 @@ def page(**address):
     return app.run()
 
 
-def choice(app, label):
-    (found,) = [each for each in app.selectbox if each.label == label]
-    return found
-
-
 def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
     files, damaged = sgp.viewer.retrieved_files()
     assert damaged == []
@@ -45,7 +41,7 @@ def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
     told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
     assert told == [file.models[0].found(step, file.pools[0]).word for step in range(len(file.steps))]
     assert {"hit", "miss"} == set(told)
-    assert file.models[0].found(0, file.pools[0]).standing in app.markdown[0].value
+    assert file.models[0].found(0, file.pools[0]).words in app.markdown[0].value
 
 
 def test_a_choice_stands_in_the_address_and_changes_what_is_said():
@@ -54,13 +50,13 @@ def test_a_choice_stands_in_the_address_and_changes_what_is_said():
     app = page(file=file.title, pools="hard", model=file.models[lifted].title)
     assert not app.exception
     assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
-    assert file.models[lifted].found(0, "hard").standing in app.markdown[0].value
+    assert file.models[lifted].found(0, "hard").words in app.markdown[0].value
     assert "no single map can be drawn" in app.info[0].value
     choice(app, "Step").set_value(file.steps[3]).run()
     choice(app, "Model").set_value(file.models[0].title).run()
     assert not app.exception
     assert choice(app, "Step").value == file.steps[3], "two models are compared on one step"
-    assert file.models[0].found(3, "hard").standing in app.markdown[0].value
+    assert file.models[0].found(3, "hard").words in app.markdown[0].value
     assert not app.info
     assert app.query_params["model"] in (file.models[0].title, [file.models[0].title])
 
@@ -87,4 +83,4 @@ def test_a_users_own_steps_stand_beside_and_damage_is_told(store, monkeypatch):
     assert r"cut\.json" in app.warning[0].value, "as words, whatever a name looks like"
     monkeypatch.setattr(sgp.viewer, "retrieved_folder", lambda: store / "none")
     (own / "mine.json").unlink()
-    assert "No steps are recorded; `sgp retrieve" in page().info[0].value
+    assert "No steps are recorded. Record some with `sgp retrieve" in page().info[0].value

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from tests.dashboard.conftest import address
 from tests.recorded import recorded_file, recorded_lines
 
 DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
@@ -30,11 +31,6 @@ def page(**address):
     for name, value in address.items():
         app.query_params[name] = value
     return app.run()
-
-
-def address(app):
-    """Return the parameters of the address; some versions of Streamlit give lists."""
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
 
 
 def test_it_opens_with_the_first_rollout():
@@ -72,7 +68,7 @@ def test_an_address_that_names_nothing_opens_the_first_rollout():
 
 def test_without_recorded_rollouts_it_says_how_to_make_them(folder):
     app = page()
-    expected = "There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`."
+    expected = "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."
     assert [each.value for each in app.info] == [expected]
     assert not address(app)
 

@@ -10,7 +10,7 @@ import streamlit as st
 import sgp
 from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
 from sgp.planning.subject import Variant
-from tests.dashboard.conftest import words
+from tests.dashboard.conftest import choice, html, words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
 
@@ -35,15 +35,6 @@ def curves(monkeypatch, home):
     st.cache_resource.clear()
     yield found
     st.cache_resource.clear()
-
-
-def html(app):
-    return " ".join(each.proto.body for each in app.get("html"))
-
-
-def choice(app, label):
-    (found,) = [each for each in (*app.selectbox, *app.multiselect) if each.label == label]
-    return found
 
 
 def plots(app):
@@ -81,13 +72,6 @@ def test_an_address_that_fits_no_curve_and_planners_of_another_domain_are_left_o
     choice(app, "Domain").set_value("gripper").run()
     assert not app.exception
     assert plots(app)[0] == ["m v"]
-
-
-def test_every_chosen_planner_is_shown(open_page, curves):
-    for number in range(6):
-        curves += curve("ferry", f"v{number}", 1.0)
-    spec = json.loads(open_page("scaling").get("plotly_chart")[0].proto.spec)
-    assert {line.get("visible", True) for line in spec["data"]} == {True}
 
 
 def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):

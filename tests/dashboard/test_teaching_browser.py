@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 SMALLEST = """() => {
   const host = document.querySelector("[data-testid=stBidiComponentRegular]") ?? document;
   const inside = [host, ...[...host.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean)];
-  const words = inside.flatMap((root) => [...root.querySelectorAll(".row svg text, .row figcaption")]);
+  const words = inside.flatMap((root) => [...root.querySelectorAll(".row svg text, .row td, .row figcaption")]);
   return words.filter((each) => each.textContent.trim() && each.closest("figure.chart, figcaption")).map((each) => {
     const scale = each.getScreenCTM ? each.getScreenCTM().d : 1;
     return parseFloat(getComputedStyle(each).fontSize) * scale;
@@ -42,17 +42,17 @@ def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(
         if stop == 7:
             page.locator(".scenes svg").nth(1).wait_for()  # state and goal are shown before the guess
             page.get_by_text("Show the ranking without a guess").click()
-            page.locator(".row .chart svg").wait_for()
+            page.locator(".row .chart table").wait_for()
             page.evaluate("document.activeElement.blur()")  # within the answers, arrow keys choose an answer
         if stop < stops:
-            page.locator(".row svg").first.wait_for()
+            page.locator(".row figure").first.wait_for()
             page.wait_for_timeout(300)
             sizes = page.evaluate(SMALLEST)
             assert min(sizes, default=14) >= 13.9, (stop, min(sizes))
         main = page.locator("[data-testid=stMain]")
         over = main.evaluate("(each) => [each.scrollWidth - each.clientWidth, each.scrollHeight - each.clientHeight]")
         assert over[0] <= 0, stop
-        bottoms = page.locator(".row svg").evaluate_all(
+        bottoms = page.locator(".row figure").evaluate_all(
             "(all) => all.map((each) => each.getBoundingClientRect().bottom)"
         )
         assert max(bottoms, default=0) <= 768, (stop, bottoms)
@@ -104,7 +104,7 @@ def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
     page.goto(f"{address}/failures?domains=logistics&models=state-centric+wl-xgboost-delta+seed+13")
     card = page.locator(".failures article").first
     sentence = card.locator("li").first
-    assert "an action that changes nothing costs least" in sentence.inner_text()
+    assert "an action that changes nothing ranks first" in sentence.inner_text()
     step = int(re.search(r"\d+", sentence.locator("a").first.inner_text())[0])
     sentence.locator("a").first.click()
     page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')

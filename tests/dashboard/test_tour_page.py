@@ -15,7 +15,7 @@ def test_all_stops_forward_and_back(open_page):
     tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
     last = len(sgp.viewer.tour_titles())
     for stop in range(last):
-        assert tour.words(stop) in plain(app)
+        assert tour.stop(stop).words in plain(app)
         if stop < last - 1:
             app = button(app, "Next →").click().run()
     assert not app.exception
@@ -36,7 +36,7 @@ def test_the_answer_to_the_question_is_the_models_ranking(open_page):
     tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
     for rank, place in enumerate(tour.order, start=1):
         app = open_page("tour", stop="7")
-        app = app.radio[0].set_value(tour.action(place)).run()
+        app = app.radio[0].set_value(tour.actions[place]).run()
         said = plain(app)
         assert f"rank {rank} of {len(tour.order)}" in said
         assert ("Yes: the model takes" in said) == (place == tour.chosen)
@@ -51,7 +51,7 @@ def test_an_address_that_names_no_stop_opens_the_first(open_page):
 
 def test_without_a_recorded_tour_it_says_how_to_make_one(open_page, monkeypatch, tmp_path):
     monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
-    assert "make one with `python -m sgp.experiments.bundle rollouts`" in words(open_page("tour"))
+    assert "Make one with `python -m sgp.experiments.bundle rollouts`" in words(open_page("tour"))
     (tmp_path / "tour.json").write_text("{")
     app = open_page("tour")
     assert not app.exception

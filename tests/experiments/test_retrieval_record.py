@@ -81,7 +81,7 @@ def test_ranks_and_nearest_states_are_the_models(recorded):
             )
             if found.better == 0 and found.tied == 0:
                 assert found.nearest[0].state == after
-                assert found.standing.startswith("hit")
+                assert found.words.startswith("Hit")
     first, lifted = ([model.found(place, "hard").word for place in range(MOST)] for model in recorded.models)
     assert set(lifted) == {"hit"}, "lifted displacements are exact"
     assert "miss" in first
@@ -89,9 +89,9 @@ def test_ranks_and_nearest_states_are_the_models(recorded):
 
 def test_a_map_has_every_state_that_is_shown_and_none_where_states_look_different(recorded):
     schema, lifted = recorded.models
-    assert lifted.ground == []
+    assert lifted.training == []
     assert all(near.point is None for near in lifted.found(0, "paper").nearest)
-    points = dict(schema.ground)
+    points = dict(schema.training)
     for place in range(MOST):
         before, _ = recorded.states(place)
         ends = schema.points(place)

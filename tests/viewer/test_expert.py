@@ -52,12 +52,6 @@ def test_a_rollout_may_leave_more_than_once():
     assert divergences([0, 1, 2]) == []
 
 
-def test_without_an_expert_nothing_is_marked(solved):
-    data = playback(with_expert(solved, ""))
-    assert data["expert"] is None
-    assert not any("expert" in each["marks"] for step in data["steps"] for each in step["candidates"])
-
-
 @pytest.mark.slow
 def test_the_recorded_rollouts_have_experts_explanations_and_maps():
     """The recorded rollouts have all data that the player can show, and their files are small."""

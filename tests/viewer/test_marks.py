@@ -123,13 +123,6 @@ def test_marks_have_shapes_words_and_keys(open_marked):
 
 
 @pytest.mark.browser
-def test_marks_by_the_best_plans_known_say_so(open_marked):
-    page = open_marked(False)
-    title = page.locator(".lapses i").nth(1).get_attribute("title")
-    assert title == "step 2: possibly 3 actions longer than necessary (estimated)"
-
-
-@pytest.mark.browser
 def test_what_a_prediction_expects_stands_below_what_happens(browser, tmp_path, solved):
     head, *steps = records(solved)
     true, false = steps[0]["candidates"][0]["add"][0], steps[0]["candidates"][0]["delete"][0]

@@ -10,12 +10,10 @@ import traitlets
 
 import sgp
 from sgp.errors import InputError
-from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import write_rollouts
 from sgp.viewer.comparison import comparison
 from sgp.viewer.playback import playback
 from tests.browsing import expect_step, press, watched
-from tests.viewer.conftest import IMAGE, SCRIPT
 
 # A notebook of one cell: anywidget imports the script from a blob, calls its default export without arguments and
 # renders with a model. The page counts the keys that the player leaves to it.
@@ -88,16 +86,6 @@ def test_a_step_that_is_not_there_is_named(recorded):
     with pytest.raises(traitlets.TraitError, match="no step -3"):
         sgp.show(recorded, step=-3)
     assert widget.step == widget.last
-
-
-def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path):
-    about = {"method": "m", "variant": "v"}
-    write_rollouts(tmp_path / "r.jsonl", [solved], about)
-    living = sgp.show(solved, about=about)
-    assert living.data == sgp.show(tmp_path / "r.jsonl").data == playback(read_recorded(tmp_path / "r.jsonl")[0])
-    assert living.data["model"] == "m v"
-    assert living.link == ""  # not recorded in the dashboard
-    assert len(repr(living)) < 100
 
 
 def test_two_rollouts_are_compared_by_actions(recorded, solved):
@@ -187,18 +175,6 @@ def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
     expect_step(page, widget.data["divergence"])
     page.wait_for_function("place => window.told.at(-1) === place", arg=widget.data["divergence"])
     assert page.locator(".taken .differs").count() == 2
-
-
-@pytest.mark.browser
-def test_names_with_markup_stay_words_in_a_cell(open_cell, hostile):
-    page = open_cell(sgp.show(hostile))
-    page.locator(".sgp").focus()
-    press(page, "2", "k", "Home", "?")
-    page.wait_for_timeout(200)
-    assert page.evaluate("window.harmed") is None
-    assert page.locator("img, .sgp script").count() == 0
-    assert page.locator("header b").inner_text() == SCRIPT
-    assert IMAGE in page.locator("tbody").inner_text()
 
 
 @pytest.mark.browser

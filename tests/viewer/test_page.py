@@ -13,7 +13,6 @@ from sgp.errors import InputError, StoreError
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts, write_rollouts
 from sgp.viewer.comparison import comparison
-from sgp.viewer.dashboard import command
 from sgp.viewer.playback import playback
 from tests.recorded import recorded_lines
 from tests.viewer.conftest import IMAGE, SCRIPT
@@ -108,32 +107,6 @@ def test_the_recorded_rollouts_are_complete_and_small():
         assert known[recorded.head["sha256"]] == recorded.head["name"]
 
 
-def test_failures_are_recorded_of_every_planner_on_the_same_problems():
-    found = sgp.recorded_rollouts().rollouts
-    planners = {each.about.planner for each in found}
-    for domain in sgp.load_suite("state-centric").domains:
-        of_problem = {}
-        for each in found:
-            if each.about.domain == domain:
-                of_problem.setdefault(each.head["sha256"], {})[each.about.planner] = each.head["outcome"]
-        shared = [outcomes for outcomes in of_problem.values() if set(outcomes) == planners]
-        assert len(shared) >= 2, domain
-        assert all("solved" in outcomes.values() for outcomes in shared), "there is something to compare with"
-    failed = [each for each in found if each.head["outcome"] != "solved"]
-    logistics = [each.about.planner for each in failed if each.about.domain == "logistics"]
-    assert len(logistics) >= 12
-    assert len(set(logistics)) >= 4
-    recorded = {(each.about.planner.title, each.about.domain) for each in failed}
-    measured = {
-        (row.planner, row.domain)
-        for row in sgp.load_attempts().query("seed == 13 and not solved").itertuples()
-        if (row.suite, row.split) == ("state-centric", "extrapolation")
-    }
-    assert {each for each in measured if each[0] in {planner.title for planner in planners}} <= recorded, (
-        "who fails in a domain is seen failing there"
-    )
-
-
 def test_steps_are_read_when_they_are_looked_at(tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(recorded_lines("blocksworld-state-centric-wl-*-horizon")) + "\n")
     (listed,) = sgp.recorded_rollouts(tmp_path).rollouts
@@ -157,12 +130,6 @@ def test_one_recorded_rollout_of_each_domain_replays(tmp_path):
             seen.add(recorded.about.domain)
             (rollout,) = read_rollouts(recorded.source)
             assert sgp.validate(rollout.task.problem, rollout.plan).valid
-
-
-def test_the_dashboards_command():
-    words = command(8602, browser=False)
-    assert words[1:4] == ["-m", "streamlit", "run"]
-    assert {"--server.port=8602", "--server.headless=true"} <= set(words)
 
 
 def test_a_comparison_has_a_page_of_its_own_without_markup_of_names(hostile):

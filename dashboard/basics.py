@@ -1,0 +1,81 @@
+"""What all pages share: errors as sentences, escaping, choices that are part of the address, data for components."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import streamlit as st
+
+import sgp
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+
+
+def run_page(main: Callable[[], None]) -> None:
+    """Run a page; an expected error becomes one sentence."""
+    try:
+        main()
+    except sgp.SgpError as error:
+        st.error(plain(str(error)))
+
+
+def plain(words: str) -> str:
+    """Escape words for Streamlit's Markdown, so that names from PDDL are shown as they are."""
+    return _MARKUP.sub(r"\\\1", words)
+
+
+def in_order(values: Iterable) -> list:
+    """Each value once, in order of first occurrence."""
+    return list(dict.fromkeys(values))
+
+
+def select(
+    label: str, options: Sequence[str], name: str, default: int = 0, drops: Sequence[str] = (), **more: Any
+) -> str:
+    """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
+
+    A new choice removes the parameters `drops`. Links name models with their outcome in parentheses.
+    """
+    asked = st.query_params.get(name, "")
+    asked = asked if asked in options else asked.split(" (")[0]
+    index = options.index(asked) if asked in options else min(default, len(options) - 1)
+    # The options can depend on other choices, so each set of options is a widget of its own.
+    chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
+    if asked != chosen:
+        for other in drops if asked else ():
+            st.query_params.pop(other, None)
+        st.query_params[name] = chosen
+    return chosen
+
+
+def several(label: str, options: Iterable[str], name: str) -> list[str]:
+    """A filter that is part of the address; nothing chosen means everything."""
+    listed = in_order(options)
+    return st.multiselect(label, listed, key=name, bind="query-params", placeholder="all") or listed
+
+
+def number(name: str, default: int) -> int:
+    """A number of the address."""
+    asked = st.query_params.get(name, "")
+    return int(asked) if asked.isdecimal() else default
+
+
+def encoded(data: Any) -> bytes:
+    """A component's data as JSON in UTF-8.
+
+    Bytes, because Streamlit asks pandas about the values of a dict, which takes most of a second to import, and
+    serialises a dict three times.
+    """
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+
+
+def hearing(key: str, name: str, take: Callable[[Any], object]) -> Callable[[], None]:
+    """The callback for a value that a component reports; a component that has been replaced may report late."""
+
+    def heard() -> None:
+        reported = st.session_state.get(key, {}).get(name)
+        if reported is not None:
+            take(reported)
+
+    return heard
