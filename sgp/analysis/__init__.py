@@ -1,1 +1,1 @@
-"""Explaining: why a planner decides as it does, what its features cannot see, how it fails."""
+"""Explanations: why a planner decides as it does, what its features cannot distinguish, how it fails."""

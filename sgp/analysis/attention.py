@@ -1,4 +1,4 @@
-"""What a transformer attends to in one state under two namings, and what its layers leave: the losses of symt, seen."""
+"""Attention of a transformer in one state under two namings of its objects, and the symmetry losses of symt."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sgp.training.symmetry_losses import attention_loss, hidden_loss
 
 @dataclass(frozen=True)
 class TwoNamings:
-    """A state's encoder under two namings.
+    """The encoder's view of a state under two namings.
 
-    `atoms` [n] says what each token is, `attended` [layers, 2, n, n] is the mean of the heads' scores. The losses are
-    means, as training takes them.
+    `atoms` [n] are the tokens in words, `attended` [layers, 2, n, n] the attention scores, averaged over heads. The
+    losses are means, as in training.
     """
 
     atoms: Sequence[str]
@@ -33,7 +33,7 @@ class TwoNamings:
 
 @torch.inference_mode()
 def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0, 1)) -> TwoNamings:
-    """Looks at a task's initial state under the names that two seeds draw.
+    """Encode a task's initial state under the names drawn by two seeds.
 
     Raises InputError for a planner without a transformer of atoms.
     """
@@ -45,9 +45,9 @@ def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0,
     atoms = torch.as_tensor(np.stack(named), device=device)
     model.encode(atoms, torch.ones(atoms.shape[:2], dtype=torch.bool, device=device), seen)
     objects = tokens.objects(task, tokens.drawn_naming(task, seeds[0]))
-    told = [[tokens.word(token, objects) for token in row if token != PAD] for row in named[0].tolist()]
+    words = [[tokens.word(token, objects) for token in row if token != PAD] for row in named[0].tolist()]
     return TwoNamings(
-        [f"{predicate}({', '.join(rest)})" for predicate, *rest in told],
+        [f"{predicate}({', '.join(rest)})" for predicate, *rest in words],
         np.stack([each.scores.mean(dim=1).double().cpu().numpy() for each in seen.attended]),
         float(attention_loss(seen, "mean")),
         float(hidden_loss(seen, model.shape.width, "mean")),
@@ -55,7 +55,7 @@ def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0,
 
 
 def _parts(planner: Planner) -> tuple[AtomEncoder, Tokens]:
-    """The network and the tokens of a planner's policy, whatever it does with them."""
+    """The network and the tokens of a planner's policy."""
     policy = planner.policy
     holder = getattr(policy, "value", None) or getattr(policy, "writer", None)
     model, tokens = getattr(holder, "model", None), getattr(holder, "tokens", None) or getattr(policy, "tokens", None)

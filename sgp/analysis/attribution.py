@@ -18,15 +18,15 @@ from sgp.planning.rollout import Rollout, Step
 from sgp.planning.views import Embedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 
-MOST = 6  # decisions that are named, of each sign together
+MOST = 6  # decisions that are listed
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingInfluence:
     """A training decision and its contribution to a feature's weight, positive where it raised the weight.
 
-    `right` and `wrong` are the places of a right and a wrong candidate that differ most in the feature, the way that
-    the sign of the amount says.
+    `right` and `wrong` are the indices of a right and a wrong candidate that differ most in the feature, in the
+    direction of the amount's sign.
     """
 
     decision: Decision
@@ -59,13 +59,12 @@ def attribute_weight(
     feature: str,
     most: int = MOST,
 ) -> WeightAttribution:
-    """The decisions of training that gave a feature its weight, as it sets apart two candidates of a rollout's step.
+    """The training decisions that produced the weight of a feature that distinguishes two candidates of a step.
 
-    They are the chosen one of step `place` (from 0) and candidate `other`; `feature` is one of the words that explain
-    the choice, which can stand for several features that read alike. `policy` is the run's own, `data` what it was
-    trained on.
-    Raises InputError for words that set nothing apart there, ConfigurationError for a run whose weights are no sums
-    over decisions.
+    They are the chosen candidate of step `place` (from 0) and candidate `other`; `feature` is a text of the
+    explanation, which can stand for several features with the same text. `policy` is the run's own, `data` its
+    training data. Raises InputError for a text that distinguishes nothing there, ConfigurationError for a run whose
+    weights are not sums over decisions.
     """
     method = attributable(run)
     if not isinstance(policy, Embedding):
@@ -86,7 +85,7 @@ def attribute_weight(
 
 
 def attributable(run: Run) -> SupportsAttribution:
-    """The method of a run whose weights are sums over decisions. Raises ConfigurationError for another one."""
+    """The method of a run whose weights are sums over decisions. Raises ConfigurationError for other runs."""
     method = get_method(run.key.method)
     if not isinstance(method, SupportsAttribution):
         raise _no_sums(run)
@@ -95,14 +94,14 @@ def attributable(run: Run) -> SupportsAttribution:
 
 def _no_sums(run: Run) -> ConfigurationError:
     return ConfigurationError(
-        f"the weights of {run.key.method} are no sums over training decisions; expected a run of contrastive-jumps"
+        f"the weights of {run.key.method} are not sums over training decisions; expected a run of contrastive-jumps"
     )
 
 
 def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feature: str) -> list[int]:
-    """The columns of the embedding that read as `feature` and differ between two candidates of a rollout's step.
+    """The columns of the embedding with the text `feature` that differ between the candidates of `attribute_weight`.
 
-    They are the chosen one of step `place` (from 0) and candidate `other`. Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     step = rollout.steps[place]
     pair = replace(step, candidates=[step.candidates[each] for each in (step.chosen, other)], chosen=0)
@@ -112,13 +111,13 @@ def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feat
     columns = [column for column, words in zip(telling, contrast.words(telling), strict=True) if words == feature]
     if not columns:
         raise InputError(
-            f"'{feature}' does not set these candidates of step {place + 1} apart; expected words of an explanation"
+            f"'{feature}' does not distinguish these candidates of step {place + 1}; choose a feature of an explanation"
         )
     return columns
 
 
 def _influence(policy: Embedding, decision: Decision, amount: float, columns: Sequence[int]) -> TrainingInfluence:
-    """A decision with the candidates in which its amount is seen best."""
+    """A decision with the candidates that show its amount best."""
     count = len(decision.choice)
     step = Step(decision.state, list(decision.choice), np.zeros(count), None, np.zeros(count, np.uint8), 0)
     (view,) = policy.views(decision.task, [step])
@@ -128,11 +127,9 @@ def _influence(policy: Embedding, decision: Decision, amount: float, columns: Se
 
 
 def reweighted(planner: Planner, rollout: Rollout, place: int, other: int, feature: str, factor: float) -> Planner:
-    """The planner with the weight of a feature times `factor`: 0 takes it away, -1 turns it around.
+    """The planner with the weight of a feature times `factor`: 0 removes the feature, -1 flips its sign.
 
-    `feature` is one of the words that explain the choice of step `place` (from 0) against candidate `other`; all
-    features with these words are meant, as in `attribute_weight`. Raises InputError for words that do not set the
-    candidates apart, ConfigurationError for a planner whose features have no weights.
+    Arguments and errors as of `attribute_weight`; ConfigurationError also for a planner whose features have no weights.
     """
     if not math.isfinite(factor):
         raise ConfigurationError(f"the factor is {factor}; expected a finite number")

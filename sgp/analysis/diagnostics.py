@@ -1,4 +1,4 @@
-"""Why a planner works or fails, measured on the states of expert plans."""
+"""Diagnostics of a planner on the states of expert plans."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OVER_SIZE = ("expert_top1", "unseen")
 
 @dataclass(frozen=True)
 class ExpertDecision:
-    """One expert decision as a policy sees it.
+    """One expert decision as ranked by a policy.
 
-    `rank` is that of the expert's successor among the candidates that the policy can tell apart, 1 for the best;
-    within a tie of several the mean of their ranks. `top1` and `top3` are chances, ties broken evenly. `candidates`
-    counts different successor states, `distinguishable` those that the policy can tell apart.
+    `rank` is that of the expert's successor among the candidates that the policy can distinguish, from 1; within a tie,
+    the mean rank. `top1` and `top3` are probabilities if ties are broken at random. `candidates` counts different
+    successor states, `distinguishable` those that the policy can distinguish.
     """
 
     problem: str
@@ -44,10 +44,10 @@ class ExpertDecision:
 
 
 def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[ExpertDecision]:
-    """Every decision of the trajectories, as the planner meets it on the expert's path.
+    """Every decision of the trajectories, as the planner would see it on the expert's path.
 
-    States that the path visited are no candidates, and the policy's memory is carried along. Problems that the policy
-    refuses are left out. Trajectories advance in lockstep, so that the policy is called on batches.
+    States that the path visited are not candidates, and the policy's memory is passed on. Problems that the policy
+    cannot represent are left out.
     """
     tie = planner.policy.rules.tie
     return [_decision(met, tie) for met in along_experts(planner, trajectories)]
@@ -55,7 +55,7 @@ def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Expe
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """A decision on an expert's path: the node, its candidates, how they are ranked, and which one the expert takes."""
+    """A decision on an expert's path: the node, its candidates, their ranking, and the index of the expert's choice."""
 
     trajectory: Trajectory
     node: Node
@@ -65,7 +65,7 @@ class Met:
 
 
 def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Iterator[Met]:
-    """Every decision that a planner meets on the paths of experts, as `decisions` says."""
+    """Every decision on the experts' paths, as in `decisions`; trajectories advance together, in batches."""
     waiting = [each for each in trajectories if len(each) and planner.policy.refuses(each.task) is None]
     for start in range(0, len(waiting), planner.batch):
         paths = [_Path(each) for each in waiting[start : start + planner.batch]]
@@ -78,19 +78,19 @@ def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Itera
 
 
 class _Path:
-    """An expert's trajectory and how far it was followed."""
+    """A trajectory and its current node."""
 
     def __init__(self, trajectory: Trajectory):
         self.trajectory = trajectory
         self.node = Node(trajectory.task, trajectory.task.init)
 
     def choices(self, planner: Planner) -> list[Successor]:
-        """The candidates that were not visited, the expert's in any case: its plan may have loops."""
+        """The unvisited candidates, and the expert's in any case, because its plan can have loops."""
         visited = set(self.trajectory.states[: self.node.length + 1]) - {self.trajectory.states[self.node.length + 1]}
         return [each for each in planner.successors(self.node.task, self.node.state) if each.state not in visited]
 
     def follow(self, choice: Sequence[Successor], ranking: Ranking) -> Met:
-        """The decision, and a step along the expert's path."""
+        """Return the decision and advance along the expert's path."""
         node, after = self.node, self.trajectory.states[self.node.length + 1]
         place = [each.state for each in choice].index(after)
         self.node = Node(
@@ -129,14 +129,14 @@ def _decision(met: Met, tie: float) -> ExpertDecision:
 
 @dataclass(frozen=True)
 class PerfectPredictor:
-    """Predicts the embeddings [T + 1, D] of an expert's states, one after the other, whatever state is reached."""
+    """A predictor that returns the embeddings [T + 1, D] of an expert's states, one after the other."""
 
     embeddings: NDArray[np.float32]
 
     def __call__(
         self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
     ) -> tuple[NDArray[np.float32], Sequence[Any]]:
-        """The next embeddings [B, D]; what is carried is the number of steps."""
+        """The next embeddings [B, D]; the carried value is the number of steps."""
         steps = [1 if each is None else each + 1 for each in carried]
         return self.embeddings[np.minimum(steps, len(self.embeddings) - 1)], steps
 
@@ -144,7 +144,7 @@ class PerfectPredictor:
 def perfect_prediction(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, bool]:
     """Which problems (by SHA-256) are solved greedily when every prediction is the expert's next embedding.
 
-    What is lost here is lost by features and decoding; what is lost beyond is the prediction's. Raises InputError for a
+    Failures here are due to features and decoding, further failures due to the prediction. Raises InputError for a
     planner that predicts no embeddings.
     """
     policy = predicting_policy(planner)
@@ -171,9 +171,9 @@ def predicting_policy(planner: Planner) -> NearestEmbedding:
 
 
 def unseen_features(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, float] | None:
-    """For each problem (by SHA-256) the mean share of features that training never saw.
+    """For each problem (by SHA-256) the mean share of features that training never saw; None without a vocabulary.
 
-    Of its states, or, where transitions are embedded, of its decisions. None where the policy has no vocabulary.
+    The mean is over states or, for embeddings of transitions, over decisions.
     """
     found = {}
     for trajectory in trajectories:
@@ -195,7 +195,7 @@ def _unseen(planner: Planner, trajectory: Trajectory) -> Sequence[float] | NDArr
 
 
 def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
-    """The metrics of DIAGNOSTICS for a whole split, OVER_SIZE for each size; `count` is of decisions or of problems."""
+    """The metrics of DIAGNOSTICS for a split, and OVER_SIZE by size; `count` is of decisions or of problems."""
     sizes = {trajectory.task.problem.sha256: trajectory.task.size for trajectory in trajectories}
     made = decisions(planner, trajectories)
     unseen = unseen_features(planner, trajectories)
@@ -229,10 +229,10 @@ def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Traj
 class Prediction:
     """A prediction on an expert's path, in the space in which candidates are compared.
 
-    Distances are Euclidean; where a policy compares angles, all vectors are scaled to length one first, which orders
-    candidates in the same way. `action` and `before` are the names of the expert's action and of the one before it,
-    "" at the start. `gap` is the distance from the expert's next state to the nearest other candidate that has another
-    vector, infinite where there is none.
+    Distances are Euclidean; if a policy compares angles, all vectors are scaled to length one first, which preserves
+    the order of candidates. `action` and `before` are the names of the expert's action and of the previous one ("" at
+    the start). `gap` is the distance from the expert's next state to the nearest candidate with a different vector,
+    infinite if there is none.
     """
 
     problem: str
@@ -247,12 +247,12 @@ class Prediction:
 
     @property
     def sure(self) -> bool:
-        """Whether the error is below half of the gap: then no other candidate can be nearer (triangle inequality)."""
+        """Whether the error is below half of the gap, so that no other candidate is nearer (triangle inequality)."""
         return self.error < self.gap / 2
 
 
 def predictions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Prediction]:
-    """A prediction for every decision of the trajectories, met as in `decisions`.
+    """A prediction for every decision of the trajectories, as in `decisions`.
 
     Raises InputError for a planner that predicts no embeddings.
     """

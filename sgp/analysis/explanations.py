@@ -1,4 +1,4 @@
-"""Why a candidate was chosen rather than another, and which changes a prediction expects."""
+"""Why a candidate was chosen instead of another one, and the changes that a prediction expects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sgp.planning.task import Task
 from sgp.planning.views import Contrast, Embedding
 from sgp.policies.nearest_embedding import NearestEmbedding
 
-FEATURES = 5  # that an explanation names
+FEATURES = 5  # listed by an explanation
 OTHERS = 4  # candidates of a step that its chosen one is explained against
-_PUT_IN_WORDS = 32  # of which equal words are found
+_DESCRIBED = 32  # features whose texts are compared
 _NEGLIGIBLE = 1e-12
 
 
@@ -33,10 +33,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why the chosen candidate rather than candidate `other` of a step.
+    """Why the chosen candidate of a step was preferred over candidate `other`.
 
-    The shares of the reasons add up to the chosen one's measure ("cost", say) less the other's: what is below 0 speaks
-    for the chosen one.
+    The shares of the reasons sum to the chosen candidate's measure (such as "cost") minus the other's: negative shares
+    favour the chosen one.
     """
 
     other: int
@@ -45,19 +45,19 @@ class Explanation:
 
     @property
     def difference(self) -> float:
-        """The chosen candidate's measure less the other's."""
+        """The chosen candidate's measure minus the other's."""
         return sum(reason.share for reason in self.reasons)
 
     def record(self) -> dict[str, Any]:
-        """What a step's record holds of it."""
+        """The explanation as stored in a step's record."""
         why = [{**vars(reason), "share": float(f"{reason.share:.6g}")} for reason in self.reasons]
         return {"against": self.other, "measure": self.measure, "why": why}
 
 
 def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
-    """For each step why its candidate was taken rather than the cheapest others that were open, the runner-up first.
+    """For each step, explanations against the cheapest other available candidates, the runner-up first.
 
-    Empty where no other one was open, and for a policy without an embedding.
+    Empty if no other was available, and for a policy without an embedding.
     """
     if not isinstance(policy, Embedding):
         return [()] * len(rollout.steps)
@@ -76,7 +76,7 @@ def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
 
 
 def explanation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
-    """What the records of a rollout's steps hold of `explain`: that against the runner-up, and `others`."""
+    """`explain` as stored in the records of steps: the explanation against the runner-up, and `others`."""
     found = []
     for explanations in explain(rollout, policy):
         first, others = explanations[:1], [each.record() for each in explanations[1:]]
@@ -85,16 +85,16 @@ def explanation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]
 
 
 def explained(contrast: Contrast, other: int) -> Explanation:
-    """The features of the largest shares, those of equal words and values as one, then all others together."""
+    """The features of the largest shares (one for equal texts and values), then all others together."""
     telling = np.flatnonzero(np.abs(contrast.shares) > _NEGLIGIBLE)
     order = telling[np.argsort(-np.abs(contrast.shares[telling]), kind="stable")].tolist()
-    put_in_words, rest = order[:_PUT_IN_WORDS], order[_PUT_IN_WORDS:]
-    alike: dict[tuple[str, float, float], list[int]] = {}
-    for column, words in zip(put_in_words, contrast.words(put_in_words), strict=True):
-        alike.setdefault((words, float(contrast.first[column]), float(contrast.second[column])), []).append(column)
-    named = sorted(alike, key=lambda said: -abs(contrast.shares[alike[said]].sum()))
-    rest += [column for said in named[FEATURES:] for column in alike[said]]
-    reasons = [Reason(*said, float(contrast.shares[alike[said]].sum())) for said in named[:FEATURES]]
+    described, rest = order[:_DESCRIBED], order[_DESCRIBED:]
+    equal: dict[tuple[str, float, float], list[int]] = {}
+    for column, words in zip(described, contrast.words(described), strict=True):
+        equal.setdefault((words, float(contrast.first[column]), float(contrast.second[column])), []).append(column)
+    named = sorted(equal, key=lambda said: -abs(contrast.shares[equal[said]].sum()))
+    rest += [column for said in named[FEATURES:] for column in equal[said]]
+    reasons = [Reason(*said, float(contrast.shares[equal[said]].sum())) for said in named[:FEATURES]]
     if rest:
         words = f"{len(rest)} further feature{'s' if len(rest) > 1 else ''} together"
         reasons.append(Reason(words, None, None, float(contrast.shares[rest].sum())))
@@ -105,34 +105,34 @@ def _others(step: Step) -> Sequence[int]:
     return runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS]
 
 
-_LEAST = 0.05  # of a score that is named
-_MOST = 6  # changes of a step that are named
-_SPREAD = 0.1  # how much the parts' own distances count beside that of the mix
+_LEAST = 0.05  # score of a change that is listed
+_MOST = 6  # changes of a step that are listed
+_SPREAD = 0.1  # weight of the distances of the parts, beside that of the mixture
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a prediction makes of the atoms that candidates change, scores from 0 to 1.
+    """The changes that a prediction expects, with scores from 0 to 1.
 
-    A change is an atom, whether it becomes true, and the summed shares of the candidates that change it so; `nothing`
-    is the share of the state as it is, candidates that change no atom included.
+    A change is an atom, whether it becomes true, and the summed shares of the candidates with this change; `nothing` is
+    the share of the current state and of candidates that change nothing.
     """
 
     changes: tuple[tuple[str, bool, float], ...]
     nothing: float
 
     def record(self) -> dict[str, Any]:
-        """What a step's record holds of it: the likeliest changes."""
+        """The likeliest changes, as stored in a step's record."""
         named = [[atom, true, round(score, 2)] for atom, true, score in self.changes[:_MOST] if score >= _LEAST]
         return {"expects": {"changes": named, "nothing": round(self.nothing, 2)}}
 
 
 def mixture(vectors: NDArray[np.floating[Any]], predicted: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """The shares [n], at least 0 and 1 together, in which vectors [n, D] make up a predicted one [D].
+    """The shares [n], non-negative and of sum 1, of vectors [n, D] in a predicted one [D].
 
-    They minimise |sum_i w_i u_i|^2 + c sum_i w_i^2 |u_i|^2 over the different vectors, u_i = v_i - predicted and
-    c = 0.1: the mix is near the prediction and, as several can be, so are its parts. Equal vectors, which no model
-    tells apart, share alike. A vector that is the predicted one has all: with any other the sum is above 0.
+    They minimise |sum_i w_i u_i|^2 + c sum_i w_i^2 |u_i|^2 over the different vectors, u_i = v_i - predicted, c = 0.1:
+    the mixture is near the prediction, and so are its parts. Equal vectors have equal shares; a vector that equals the
+    prediction has share 1.
     """
     different, which, count = np.unique(vectors.astype(np.float64), axis=0, return_inverse=True, return_counts=True)
     away = different - predicted.astype(np.float64)
@@ -146,9 +146,9 @@ def mixture(vectors: NDArray[np.floating[Any]], predicted: NDArray[np.floating[A
 
 
 def expectations(rollout: Rollout, policy: object) -> list[Expectation | None]:
-    """For each step what the policy's prediction expects to change; None where it predicts no embedding.
+    """For each step the expected changes; None if the policy predicts no embedding.
 
-    Where the policy compares angles, all vectors are scaled to length one first.
+    If the policy compares angles, all vectors are scaled to length one first.
     """
     if not isinstance(policy, NearestEmbedding):
         return [None] * len(rollout.steps)
@@ -162,7 +162,7 @@ def expectations(rollout: Rollout, policy: object) -> list[Expectation | None]:
 
 
 def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation:
-    """Of the shares of the state as it is and of the candidates."""
+    """The expectation from the shares of the current state and of the candidates."""
     here, nothing = set(task.fluents(step.state)), shares[0]
     scores: dict[tuple[str, bool], float] = {}
     for candidate, share in zip(step.candidates, shares[1:], strict=True):
@@ -176,12 +176,12 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
 
 
 def expectation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
-    """What the records of a rollout's steps hold of `expectations`."""
+    """`expectations` as stored in the records of steps."""
     return [{} if each is None else each.record() for each in expectations(rollout, policy)]
 
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """The rows [n, D] as they are, or of length one where angles are compared; a zero row stays."""
+    """The rows [n, D], scaled to length one if angles are compared; zero rows are unchanged."""
     exact = rows.astype(np.float64)
     if metric == "euclidean":
         return exact

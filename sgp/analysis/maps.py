@@ -1,9 +1,8 @@
-"""Maps: the embedding of a model in two dimensions, its training data and the points of rollouts together.
+"""Maps: the embedding of a model in two dimensions, with its training data and the points of rollouts.
 
-PCA is fitted to the training points alone. UMAP is fitted to all points together, because its `transform` places a
-point otherwise with every batch. It sees the first principal components where there are more dimensions, and is given
-the exact neighbours: its own search calls a compiled distance from Python for every pair (4000 points: 60 s instead
-of 5). Either is an approximation: distances are in the costs.
+PCA is fitted to the training points only. UMAP is fitted to all points, because its `transform` depends on the batch;
+it receives the first principal components, and exact neighbours, because its own search is slow (4000 points: 60 s
+instead of 5 s). Both are approximations; exact distances are in the costs.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _SIBLINGS = 12  # of a training state's candidates
 
 
 class StepPoints(NamedTuple):
-    """The numbers of a step's points: its state, the prediction, and candidates by their places.
+    """The numbers of a step's points: its state, the prediction, and candidates by index.
 
-    `nearest` is the training point nearest to the step's own, which is its state or, where transitions are embedded,
-    the chosen one, and `distance` how far it is: in the embedding, not in two dimensions.
+    `nearest` is the training point nearest to the state (or to the chosen transition, if transitions are embedded), and
+    `distance` its distance in the embedding.
     """
 
     state: int | None
@@ -54,12 +53,11 @@ class StepPoints(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Points in two dimensions, coordinates whole numbers from 0 to 1000.
+    """Points in two dimensions, with integer coordinates from 0 to 1000.
 
-    The first `context` points are of training; `steps` has the numbers of each rollout's. `explained` are the shares of
-    the training points' variance along the two principal axes. `usual` is the distance within which 99 % of the
-    training points have another one: what is farther from all of them lies outside of what was trained on. `umap` is
-    None where it was not asked for, and where there are too few points.
+    The first `context` points are of training; `steps` has the numbers of each rollout's points. `explained` are the
+    shares of the training points' variance along the two principal axes. `usual` is the 99th percentile of
+    nearest-neighbour distances in training. `umap` is None if it was not requested, or if there are too few points.
     """
 
     of: Literal["states", "transitions"]
@@ -72,7 +70,7 @@ class Map:
     umap: NDArray[np.int64] | None  # [n, 2]
 
     def record(self, rollout: int) -> dict[str, Any]:
-        """What a map's file holds of one rollout: a point is [x, y] of the PCA, then of UMAP."""
+        """A rollout as stored in a map's file: a point is [x, y] by PCA, then by UMAP."""
         return {
             "steps": [
                 {
@@ -87,7 +85,7 @@ class Map:
         }
 
     def ground(self) -> dict[str, Any]:
-        """What a map's file holds besides: the training points and what was projected."""
+        """The rest of a map's file: the training points and what was projected."""
         return {
             "of": self.of,
             "dimensions": self.dimensions,
@@ -110,9 +108,9 @@ def make_map(
     rollouts: Sequence[Rollout],
     neighbours: bool = True,
 ) -> Map:
-    """The map of a model's training trajectories and of rollouts, by PCA and, with `neighbours`, by UMAP too.
+    """The map of a model's training trajectories and of rollouts by PCA and, with `neighbours`, UMAP.
 
-    Raises InputError for more steps than fit on it.
+    Raises InputError for too many steps.
     """
     ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
     near = _Near(ground)
@@ -144,7 +142,7 @@ def make_map(
 
 
 class _Near:
-    """Training points [n, D], by their distances from each other and from what is asked for."""
+    """Nearest-neighbour search among training points [n, D]."""
 
     def __init__(self, training: NDArray[np.float32]):
         from sklearn.neighbors import NearestNeighbors
@@ -176,7 +174,7 @@ def project_linearly(
 def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     """Coordinates [n, 2] of rows [n, D] by UMAP.
 
-    Importing it takes 4 s and the first fit compiles for 1 s; once after its installation, these are 28 s and 8 s.
+    Importing it takes 4 s and the first fit 1 s; 28 s and 8 s the first time after installation.
     """
     from sklearn.decomposition import PCA
     from umap import UMAP, umap_
@@ -198,7 +196,7 @@ def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def _neighbours(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Of each row itself and the nearest others, nearest first: their numbers [n, 15] and distances [n, 15]."""
+    """For each row the row itself and its nearest neighbours: indices [n, 15] and distances [n, 15]."""
     from sklearn.neighbors import NearestNeighbors
 
     distances, numbers = NearestNeighbors(n_neighbors=_NEIGHBOURS - 1, algorithm="brute").fit(rows).kneighbors()
@@ -207,14 +205,14 @@ def _neighbours(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:
-    """Points [n, 2] in a square of side 1000, one scale for both axes."""
+    """Points [n, 2] scaled to a square of side 1000, with one scale for both axes."""
     low = flat.min(axis=0)
     span = float((flat.max(axis=0) - low).max())
     return np.asarray(((flat - low) * (_SIDE / (span or 1.0))).round(), np.int64)
 
 
 def _training(policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory]) -> NDArray[np.float32]:
-    """The different vectors [n, D] of training."""
+    """The distinct vectors [n, D] of training."""
     states = [(each, step) for each in trajectories for step in range(len(each))]
     some = [states[place] for place in _places(len(states), CONTEXT)]
     found = [
@@ -224,7 +222,7 @@ def _training(policy: Embedding, successors: Successors, trajectories: Sequence[
 
 
 def _training_step(trajectory: Trajectory, successors: Successors, place: int) -> Step:
-    """A state of a trajectory with the expert's action and some of the other candidates."""
+    """A state of a trajectory with the expert's action and some other candidates."""
     task: Task = trajectory.task
     state: State = trajectory.states[place]
     choice = successors(task, state)
@@ -245,19 +243,19 @@ def _candidates_shown(policy: Embedding, rollouts: Sequence[Rollout]) -> int:
 
 
 def _cheapest(step: Step, count: int) -> list[int]:
-    """The places of the chosen candidate and of the cheapest others."""
+    """The indices of the chosen candidate and of the cheapest others."""
     order = [place for place in np.argsort(step.costs, kind="stable").tolist() if place != step.chosen]
     return sorted([step.chosen, *order[: count - 1]])
 
 
 def _cut(step: Step, places: Sequence[int]) -> Step:
-    """The step with some of its candidates, the chosen one among them."""
+    """The step with some of its candidates, including the chosen one."""
     kept = [step.candidates[place] for place in places]
     return replace(step, candidates=kept, chosen=places.index(step.chosen))
 
 
 def _brief(distance: float) -> float:
-    """Four digits: a file holds one for every step."""
+    """Four significant digits, to keep files small."""
     return float(f"{distance:.4g}")
 
 

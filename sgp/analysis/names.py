@@ -1,4 +1,4 @@
-"""Which decisions of a planner change where objects have other names."""
+"""Decisions of a planner that change when objects are renamed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ _SEED = 20261123
 
 
 def by_name(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory], renamings: int) -> list[Score]:
-    """The share of all decisions of all renamings that are not those under the problems' own names; none where none is.
-
-    `count` is of decisions, each with its renamings.
-    """
+    """The mean of `name_sensitivity` as a score; no score without decisions. `count` is of decisions."""
     changed = name_sensitivity(planner, trajectories, renamings)
     if not changed:
         return []
@@ -35,19 +32,19 @@ def by_name(planner: Planner, subject: Measurement, trajectories: Sequence[Traje
 def name_sensitivity(
     planner: Planner, trajectories: Sequence[Trajectory], renamings: int = 10, seed: int = _SEED
 ) -> list[float]:
-    """Of each decision on the experts' paths the share of renamings that change it.
+    """For each decision on the experts' paths the share of renamings that change it.
 
-    A renaming gives all objects that are no constants new names, and another order. A decision is what the cheapest
-    candidates lead to, up to the names of objects: taking another one of two balls that are alike is no other decision,
-    another one of two that differ is. Of candidates that cost the same all are the decision, so that their order plays
-    no part; where a policy rejects all, none is. Raises PlanError for a trajectory that its problem does not allow, and
-    UnsupportedPddl for one whose domain cannot be written with other names, ConfigurationError for no renaming.
+    A renaming gives all objects but constants new names and another order. A decision is the set of problems that the
+    cheapest candidates lead to, up to the names of objects: choosing another one of two interchangeable balls is the
+    same decision. All candidates of equal cost count; if a policy rejects all, the set is empty. Raises PlanError for a
+    trajectory that does not fit its problem, UnsupportedPddl for a domain that cannot be renamed, ConfigurationError
+    for no renaming.
     """
     if renamings < 1:
         raise ConfigurationError(f"renamings is {renamings}; expected at least 1")
     found = list[float]()
     for trajectory in trajectories:
-        # Of its own, so that what is measured beside plays no part.
+        # Seeded by problem, so that other trajectories have no influence.
         random = np.random.default_rng((seed, int(trajectory.task.problem.sha256[:15], 16)))
         own = [_decided(planner, met) for met in along_experts(planner, [trajectory])]
         changed = np.zeros(len(own))
@@ -59,7 +56,7 @@ def name_sensitivity(
 
 
 def _decided(planner: Planner, met: Met) -> frozenset[str]:
-    """The forms of the problems that the cheapest candidates leave to be solved."""
+    """The canonical forms of the problems that the cheapest candidates lead to."""
     costs, task = met.ranking.costs, met.node.task
     least = float(costs.min())
     if not np.isfinite(least):
@@ -70,12 +67,12 @@ def _decided(planner: Planner, met: Met) -> frozenset[str]:
 
 
 def _renamed(trajectory: Trajectory, random: np.random.Generator) -> Trajectory:
-    """The trajectory under new names, in another order."""
-    things = [thing.name for thing in trajectory.task.text.objects]
+    """The trajectory with new names and another order of objects."""
+    objects = [each.name for each in trajectory.task.text.objects]
     prefix = "thing-"
     while any(constant.name.startswith(prefix) for constant in trajectory.task.domain_text.constants):
         prefix = f"no-{prefix}"
-    names = {name: f"{prefix}{number}" for name, number in zip(things, random.permutation(len(things)), strict=True)}
-    task = Task(with_names(trajectory.task, names, random.permutation(len(things)).tolist()))
+    names = {name: f"{prefix}{number}" for name, number in zip(objects, random.permutation(len(objects)), strict=True)}
+    task = Task(with_names(trajectory.task, names, random.permutation(len(objects)).tolist()))
     plan = (Action(each.name, tuple(names.get(name, name) for name in each.objects)) for each in trajectory.actions)
     return Trajectory.of(task, tuple(plan))

@@ -1,4 +1,4 @@
-"""How far the goal is from each state of a rollout, and so what each step gave away: its regret."""
+"""The distance to the goal from each state of a rollout, and the regret of each step."""
 
 from __future__ import annotations
 
@@ -22,39 +22,36 @@ from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
 
 SPACE = 100_000  # states of a state space that is expanded
-_CHEAP = 20_000  # of one that is expanded in passing, within a fraction of a second
-_IN_PASSING = Limit(seconds=10.0)  # where its actions alone take longer, as where a rollout ended by its limit
-ASKED = 24  # states from which plans are looked for where it is not
+_CHEAP = 20_000  # of one that is expanded within a fraction of a second
+_IN_PASSING = Limit(seconds=10.0)  # for problems in which even few states take long
+ASKED = 24  # states from which plans are searched otherwise
 Edge = tuple[State, State, int]  # from a state to another one by so many actions
 
 
 @dataclass(frozen=True)
 class Remaining:
-    """The least number of actions to the goal from each state of a rollout, the last one included.
+    """The number of actions to the goal from each state of a rollout, including the last one.
 
-    Infinite in a dead end, None where no plan is known. Where `optimal` the whole state space was searched, else they
-    are the lengths of the best plans known, which others may beat.
+    Infinite in a dead end, None if no plan is known. If `optimal`, the whole state space was searched; otherwise they
+    are upper bounds by the best known plans.
     """
 
     actions: tuple[float | None, ...]
     optimal: bool
 
     def regrets(self, rollout: Rollout) -> list[float | None]:
-        """What each step gave away (`sgp.planning.regret`)."""
+        """The regret of each step (`sgp.planning.regret`)."""
         return regrets(self.actions, (len(step.successor.actions) for step in rollout.steps))
 
     def record(self) -> dict[str, Any]:
-        """What a rollout's record holds of it (`left`)."""
+        """The distances as stored in a rollout's record (`left`)."""
         return recorded_left(self.actions, self.optimal)
 
 
 def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
-    """What is left from each state of a rollout by the whole state space, interchangeable objects as one.
-
-    None where that has more than `space` states.
-    """
+    """The exact distances by expanding the whole state space, up to symmetry; None beyond `space` states."""
     states = _states(rollout)
-    for up_to_symmetry in (True, False):  # one that is alike may be reached under names that no representative takes
+    for up_to_symmetry in (True, False):  # a state can be symmetric to none of the representatives by its names
         whole = StateSpace.expand(rollout.task, space, up_to_symmetry)
         if whole is None:
             return None
@@ -64,7 +61,7 @@ def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
 
 
 def remaining_in_passing(rollout: Rollout) -> Remaining | None:
-    """What `remaining_exactly` finds in a small state space; None where it is large or takes long."""
+    """`remaining_exactly` for a small state space; None if it is large or takes long."""
     try:
         with clock_of(_IN_PASSING) as clock, clock.within(_IN_PASSING.seconds or math.inf):
             return remaining_exactly(rollout, _CHEAP)
@@ -79,12 +76,11 @@ def remaining(
     asked: int = ASKED,
     stages: Sequence[Stage] = QUICK,
 ) -> Remaining:
-    """What is left from each state of a rollout.
+    """The distances of a rollout's states, exact if the state space has at most `space` states.
 
-    By the whole state space where it has at most `space` states. Else by what is known: the expert's plan, what Fast
-    Downward finds from up to `asked` of the states, evenly chosen, and the rollout itself, whose every step is a way to
-    what is known further on, and back where its action can be undone at once.
-    Raises PlanError for an expert's action that cannot be taken, ToolError where Fast Downward is missing or fails.
+    Otherwise upper bounds by known plans: the expert's, those of Fast Downward from up to `asked` evenly chosen states,
+    and the steps of the rollout itself, in both directions if an action can be undone at once.
+    Raises PlanError for an inapplicable expert action, ToolError if Fast Downward is missing or fails.
     """
     exact = remaining_exactly(rollout, space)
     if exact is not None:
@@ -107,7 +103,7 @@ def remaining(
         if plan is not None:
             known[state] = min(known[state], float(len(plan)))
     _relax(known, edges)
-    return Remaining(tuple(_told(known[state], state in dead) for state in states), False)
+    return Remaining(tuple(_distance(known[state], state in dead) for state in states), False)
 
 
 def _states(rollout: Rollout) -> list[State]:
@@ -115,7 +111,7 @@ def _states(rollout: Rollout) -> list[State]:
     return [*(step.state for step in rollout.steps), rollout.end]
 
 
-def _told(left: float, dead: bool) -> float | None:
+def _distance(left: float, dead: bool) -> float | None:
     return math.inf if dead else None if left == math.inf else left
 
 
@@ -125,7 +121,7 @@ def _leads(task: Task, state: State, to: State) -> bool:
 
 
 def _relax(known: dict[State, float], edges: Sequence[Edge]) -> None:
-    """Lowers what is known to what the edges make of it, until nothing changes (Bellman and Ford)."""
+    """Lower the known distances along the edges until nothing changes (Bellman-Ford)."""
     changed = True
     while changed:
         changed = False

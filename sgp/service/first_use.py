@@ -1,4 +1,4 @@
-"""The first work of a version of the package on a machine: its kernels are compiled, by one process at a time."""
+"""Compilation of the kernels, once for each version of the package on a machine, by one process at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.subject import Variant
 from sgp.planning.task import Task
 
-# A second of training, which plans to validate, with what the planners of the package differ in.
+# A second of training and planning with the settings in which the package's planners differ.
 SMALL = {
     "labels.states": "60",
     "labels.space": "3000",
@@ -29,16 +29,16 @@ _TRIED: list[bool] = []  # by this process
 
 
 def are_compiled() -> bool:
-    """Whether `compile_kernels` was done here by the sources of this version, or tried by this process."""
+    """Whether the kernels of this version are compiled, or this process tried to compile them."""
     folder = kernel_folder()
     return bool(_TRIED) or (folder is not None and (folder / _READY).exists())
 
 
 def compile_kernels() -> None:
-    """Compiles what the planners of the package plan and train with, and saves it; nothing where that was done before.
+    """Compile and save the kernels that the package's planners need, unless that was done before.
 
-    Other processes wait meanwhile. Where no folder can be written, each process compiles for itself. Kernels of other
-    methods' encoders are compiled when they are used.
+    Other processes wait. If no folder can be written, each process compiles for itself. Kernels of other methods'
+    encoders are compiled when they are used.
     """
     folder = kernel_folder()
     with nullcontext() if folder is None else locked(folder):
@@ -52,7 +52,7 @@ def compile_kernels() -> None:
 
 
 def _train() -> None:
-    """The planner of the package that learned from least anew, with less to learn."""
+    """Train the package's planner with the fewest transitions again, on less data."""
     run = min(map(open_run, shipped_folders()), key=lambda run: run.record["data"]["transitions"])
     key, task = run.key, Task(run.check_problem)
     learner, _, config = configured(key.method, Variant.parse(key.variant).name, SMALL)

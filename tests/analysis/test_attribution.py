@@ -59,5 +59,5 @@ def test_weights_of_trees_are_no_sums(learned, monkeypatch, tmp_path):
     _, _, data, rollout, _ = learned
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
     folder = sgp.train("zero-change", "gripper", SUITE).folder
-    with pytest.raises(ConfigurationError, match="the weights of zero-change are no sums"):
+    with pytest.raises(ConfigurationError, match="the weights of zero-change are not sums"):
         attribute_weight(open_run(folder), load_planner(str(folder)).policy, data, rollout, 0, 1, "anything")

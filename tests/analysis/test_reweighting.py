@@ -74,7 +74,7 @@ def test_once_its_weight_is_what_it_was_and_the_runs_own_planner_stays(explained
 def test_what_has_no_weight_is_told(explained, quick_run):
     run, rollout, place, why = explained
     planner = load_planner(run.folder)
-    with pytest.raises(InputError, match="'the moon' does not set these candidates"):
+    with pytest.raises(InputError, match="'the moon' does not distinguish these candidates"):
         reweighted(planner, rollout, place, why.other, "the moon", 0.0)
     with pytest.raises(ConfigurationError, match="the factor is nan; expected a finite number"):
         reweighted(planner, rollout, place, why.other, why.reasons[0].feature, math.nan)

@@ -106,10 +106,10 @@ def test_a_feature_has_its_influences_and_another_weight(worker, quick_run):
     turned = ended(worker.submit("reweighted", 60, factor=-1.0, seconds=30, **asked)).result
     assert turned["records"][1:] != solved["records"][1:], "costs and reasons are those of the changed weight"
     none = ended(worker.submit("attribute_weight", 60, **{**asked, "feature": "the moon"}))
-    assert "'the moon' does not set these candidates of step" in none.error
+    assert "'the moon' does not distinguish these candidates of step" in none.error
     trees = quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
     refused = ended(worker.submit("attribute_weight", 60, **{**asked, "run": str(trees.folder)}))
-    assert "the weights of state-centric are no sums over training decisions" in refused.error
+    assert "the weights of state-centric are not sums over training decisions" in refused.error
     changed = ended(worker.submit("reweighted", 60, factor=0.0, seconds=30, **{**asked, "run": str(trees.folder)}))
     assert "have no weights" in changed.error
 
