@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import os
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from sgp.evaluation.attempts import subject_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.planning.recorded import Recorded
-from sgp.viewer.dashboard import command
+from sgp.viewer.dashboard import command, free_port
 from sgp.viewer.playback import playback
 
 STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins
@@ -138,7 +137,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.goto(f"{address}/failures")
     page.locator(".failures.list").wait_for()
     times = []
-    for view, words in (("measured attempts", "outcome alone"), ("recorded rollouts", "where it went wrong")) * 6:
+    for view, words in (("measured attempts", "Only outcomes"), ("recorded rollouts", "at the failure")) * 6:
         page.wait_for_selector("[data-test-script-state=notRunning]")  # wait until the text of the earlier view is gone
         button = page.get_by_role("radio", name=view)
         times.append(timed(page, button.click, page.get_by_text(words).first.wait_for))
@@ -174,20 +173,12 @@ def spread(what: str, times: list[float]) -> Iterator[Line]:
     yield Line(f"{what}, p95", p95, "ms", "at most 500", p95 <= 500)
 
 
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_csv(parser)
     options = parser.parse_args()
-    port = free_port()
+    port = free_port(8600)
     address = f"http://localhost:{port}"
     asked: list[str] = []
     lines: list[Line] = []

@@ -56,7 +56,7 @@ function unexplained(step, other) {
   if (!step) return "Rollout finished.";
   if (other === null) return "This was the only unvisited successor.";
   if (explanationOf(step, other)) return "";
-  if (step.shut.includes(other)) return `Rank ${other + 1} was not open to choice.`;
+  if (step.shut.includes(other)) return `Rank ${other + 1} was not available.`;
   const known = step.why.map((each) => each.against + 1);
   if (!known.length) return "No explanation was recorded for this choice.";
   return `Not explained against rank ${other + 1}; only against ${known.length === 1 ? "rank" : "ranks"} ${known.join(", ")}.`;

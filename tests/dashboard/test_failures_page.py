@@ -11,7 +11,7 @@ import pytest
 
 import sgp
 from sgp.evaluation.attempts import recording_command
-from tests.dashboard.conftest import address, button, settled, words
+from tests.dashboard.conftest import button, settled, words
 
 MEASURED = "measured attempts"
 
@@ -74,13 +74,6 @@ def test_what_takes_long_to_train_shows_its_lines_and_what_searches_has_nothing_
     app = open_page("failures", of=MEASURED, attempt=name)
     assert "no rollout to watch" in plain(app)
     assert not app.code
-
-
-def test_filters_stand_in_the_address_and_another_attempt_is_no_attempt(open_page):
-    app = open_page("failures", of=MEASURED, domains="gripper", attempt="<b>")
-    assert not app.exception
-    assert set(app.dataframe[0].value["domain"]) == {"gripper"}
-    assert address(app)["domains"] == "gripper"
 
 
 def links(app, page):

@@ -33,14 +33,6 @@ def page(**address):
     return app.run()
 
 
-def test_it_opens_with_the_first_rollout():
-    app = page()
-    assert not app.exception
-    assert not app.error
-    first = sgp.recorded_rollouts().rollouts[0]
-    assert address(app) == sgp.recorded_rollouts().address_of(first)
-
-
 @pytest.mark.slow
 def test_recorded_rollouts_can_be_reached_by_their_addresses():
     """The last rollout of each domain and of each model."""
@@ -52,12 +44,6 @@ def test_recorded_rollouts_can_be_reached_by_their_addresses():
         assert not app.exception
         named = {"domain": recorded.about.domain, "model": model, "problem": recorded.head["name"]}
         assert address(app) == {**named, "step": "3"}
-
-
-def test_another_problem_than_the_address_names_begins_at_the_first_step():
-    app = page(domain="visitall", problem="nothing", step="5")
-    assert address(app)["domain"] == "visitall"
-    assert "step" not in address(app)
 
 
 def test_an_address_that_names_nothing_opens_the_first_rollout():
@@ -108,9 +94,3 @@ def test_nothing_leaves_the_machine_and_no_traceback_reaches_a_user():
     assert config["browser"]["gatherUsageStats"] is False
     assert config["client"]["showErrorDetails"] == "none"
     assert config["server"]["address"] == "localhost"
-
-
-def test_pages_use_the_facade_alone():
-    for file in DASHBOARD.rglob("*.py"):
-        assert "from sgp" not in file.read_text(), file
-        assert "import sgp." not in file.read_text(), file

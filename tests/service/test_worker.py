@@ -21,6 +21,9 @@ from sgp.service import worker as service_worker
 from sgp.service.worker import GIGABYTE, Worker
 from tests.conftest import blocks_problem
 
+# A training that takes longer than any limit below.
+LONG = {"method": "state-centric", "variant": "wl-lstm-delta", "domain": "visitall"}
+LONG |= {"suite": "state-centric", "seed": 99}
 MANY = " ".join(f"b{number}" for number in range(10_000))
 
 
@@ -152,15 +155,6 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     assert any("why" in each for each in branched["data"]["steps"][place + 1 :])
 
 
-@pytest.mark.slow
-def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
-    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
-    found = ended(worker.submit("read", 60, problem=problem)).result
-    assert (found["domain"], found["objects"], found["goals"]) == ("blocksworld", 2, 1)
-    assert str(run.folder) in [each["folder"] for each in found["runs"]]
-    assert {"suite": "state-centric", "domain": "blocksworld"} in found["suites"]
-
-
 def test_a_plan_is_replayed_and_judged(worker, problem):
     good = ended(worker.submit("replay", 60, problem=problem, plan="(pick-up a)\n(stack a b)")).result
     assert (good["valid"], good["stopped"], good["data"]["outcome"]) == (True, "", "solved")
@@ -198,8 +192,7 @@ def test_ten_thousand_objects_and_five_megabytes_are_sentences(worker, problem):
 
 
 def test_cancel_ends_the_process_and_the_next_job_has_a_new_one(worker, problem):
-    first = worker.submit("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
-                       suite="state-centric", seed=99)  # fmt: skip
+    first = worker.submit("train", 300, **LONG)
     while first.report().state == "waiting":
         time.sleep(0.02)
     number = worker._process.popen.pid
@@ -211,8 +204,7 @@ def test_cancel_ends_the_process_and_the_next_job_has_a_new_one(worker, problem)
 
 def test_a_job_over_its_seconds_is_ended(worker):
     ended(worker.submit("load", 60, run="/nowhere"))  # the libraries are loaded
-    report = ended(worker.submit("train", 1, method="state-centric", variant="wl-lstm-delta", domain="visitall",
-                              suite="state-centric", seed=99))  # fmt: skip
+    report = ended(worker.submit("train", 1, **LONG))
     assert report.error == service_worker.out_of_time(1)
 
 
@@ -275,8 +267,7 @@ def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
 def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, quick_run):
     run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
     ended(worker.submit("load", 60, run=run))
-    job = worker.submit("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
-                     suite="state-centric", seed=99)  # fmt: skip
+    job = worker.submit("train", 300, **LONG)
     while job.report().state == "waiting":
         time.sleep(0.001)
     job._begun -= 300 * service_worker.PATIENCE + 10
@@ -329,8 +320,7 @@ def test_workers_are_few(monkeypatch, problem):
     ended(first.submit("read", 60, problem=problem))
     ended(second.submit("read", 60, problem=problem))
     assert not first.alive, "the idle one makes room"
-    busy = second.submit("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
-                      suite="state-centric", seed=99)  # fmt: skip
+    busy = second.submit("train", 300, **LONG)
     with pytest.raises(InputError, match="1 jobs at a time"):
         first.submit("read", 60, problem=problem)
     busy.cancel()
