@@ -17,6 +17,7 @@ from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import records
 from sgp.planning.task import Task
 from sgp.policies.nearest_transition import NearestTransition
+from tests.browsing import watched
 from tests.planning.test_planner import by_name
 
 IMAGE = "<img/src=x/onerror=window.harmed=1>"
@@ -129,3 +130,24 @@ def map_with(recorded):
         "context": [point, [90, 9, 9, 99]],
     }
     return {"format": 1, **ground, "rollouts": [entry]}
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Open a rollout's exported page; its requests, log messages and errors are in the lists of the result."""
+    contexts = []
+
+    def open_(rollout, hash_="", script="", **options):
+        file = tmp_path / "page.html"
+        sgp.export_html(rollout, file)
+        contexts.append(browser.new_context(**options))
+        page = watched(contexts[-1].new_page())
+        page.on("console", lambda message: page.wrong.append(message.text))
+        page.add_init_script(script)
+        page.goto(f"file://{file}{hash_}")
+        page.wait_for_selector(".sgp[data-step]")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()

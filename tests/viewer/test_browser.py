@@ -19,26 +19,6 @@ from tests.viewer.conftest import IMAGE, SCRIPT
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def open_page(browser, tmp_path):
-    """Open a rollout's exported page; its requests, log messages and errors are in the lists of the result."""
-    contexts = []
-
-    def open_(rollout, hash_="", **options):
-        file = tmp_path / "page.html"
-        sgp.export_html(rollout, file)
-        contexts.append(browser.new_context(**options))
-        page = watched(contexts[-1].new_page())
-        page.on("console", lambda message: page.wrong.append(message.text))
-        page.goto(f"file://{file}{hash_}")
-        page.wait_for_selector(".sgp[data-step]")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-
-
 def recorded(domain, model, solved=True):
     """Return the first rollout of a method by its best known variant."""
     variant = {"state-centric": "wl-xgboost-delta"}.get(model, "aiw")

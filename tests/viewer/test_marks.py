@@ -14,7 +14,7 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, write_records
 from sgp.viewer.comparison import comparison, expert_rollout
 from sgp.viewer.playback import playback
-from tests.browsing import expect_step, press, watched
+from tests.browsing import expect_step, press
 
 
 def with_left(rollout, left):
@@ -72,30 +72,11 @@ def _parts(found):
     return head, tuple(steps)
 
 
-@pytest.fixture
-def open_marked(browser, tmp_path, solved):
-    """Open a page that plays a rollout with marks of all three kinds at its first steps."""
-    contexts = []
-
-    def open_(least):
-        ends = [float("inf")] * (len(solved.steps) - 2)
-        file = tmp_path / "rollout.jsonl"
-        write_records(file, records(solved, left=Remaining((9.0, 9.0, 11.0, *ends), least).record()))
-        sgp.export_html(file, tmp_path / "page.html")
-        contexts.append(browser.new_context())
-        page = watched(contexts[-1].new_page())
-        page.goto(f"file://{tmp_path / 'page.html'}")
-        page.wait_for_selector(".sgp[data-step]")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-
-
 @pytest.mark.browser
-def test_marks_have_shapes_words_and_keys(open_marked):
-    page = open_marked(True)
+def test_marks_have_shapes_words_and_keys(open_page, solved, tmp_path):
+    file, ends = tmp_path / "rollout.jsonl", [float("inf")] * (len(solved.steps) - 2)
+    write_records(file, records(solved, left=Remaining((9.0, 9.0, 11.0, *ends), True).record()))
+    page = open_page(file)
     marks = page.locator(".lapses i")
     said = [
         "step 1: lengthens the shortest plan by 1",
@@ -123,20 +104,16 @@ def test_marks_have_shapes_words_and_keys(open_marked):
 
 
 @pytest.mark.browser
-def test_what_a_prediction_expects_stands_below_what_happens(browser, tmp_path, solved):
+def test_what_a_prediction_expects_stands_below_what_happens(open_page, tmp_path, solved):
     head, *steps = records(solved)
     true, false = steps[0]["candidates"][0]["add"][0], steps[0]["candidates"][0]["delete"][0]
     changes = [[true, True, 0.83], [false, False, 0.83]]
     steps[0]["expects"] = {"changes": changes, "nothing": 0.17}
     write_records(tmp_path / "rollout.jsonl", [head, *steps])
-    sgp.export_html(tmp_path / "rollout.jsonl", tmp_path / "page.html")
-    page = watched(browser.new_page())
-    page.goto(f"file://{tmp_path / 'page.html'}")
-    page.wait_for_selector(".sgp[data-step]")
+    page = open_page(tmp_path / "rollout.jsonl")
     said = " ".join(page.locator(".expects").text_content().split())
     assert said == f"Predicted effects (weight): 0.83 +{true} \u2212{false} 0.17 no change"
     press(page, "ArrowRight")
     expect_step(page, 1)
     assert page.locator(".expects").count() == 0
     assert not page.wrong
-    page.close()
