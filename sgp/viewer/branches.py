@@ -27,7 +27,7 @@ class Branch(tuple[Override, ...]):
 
     @classmethod
     def parse(cls, text: str) -> Branch:
-        """The branch that a text stands for. Raises InputError for other text."""
+        """Parse a branch. Raises InputError."""
         if not text:
             return cls()
         branch = cls()

@@ -1,4 +1,4 @@
-"""Two rollouts of one problem as the data of `compare.js`: side by side, by the number of actions taken."""
+"""Two rollouts of one problem as the data of `compare.js`, aligned by the number of actions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import Outcome
 from sgp.viewer.playback import expert_states, playback
 
-EXPERT = "expert's plan"  # stands where a method does
+EXPERT = "expert's plan"  # in place of a method
 
 
 def expert_rollout(recorded: Recorded) -> Recorded | None:
-    """The expert's plan of the same problem as a rollout of its own; None where the record has no expert's plan.
+    """The expert's plan of the same problem as a rollout; None if the record has none.
 
-    Each step has the expert's action as its only candidate, without a cost. Raises StoreError where the plan does not
-    fit the domain, PddlError and PlanError where its texts cannot be read.
+    Each step has the expert's action as its only candidate, without a cost. Raises StoreError for a plan that does not
+    fit the domain, PddlError and PlanError for texts that cannot be read.
     """
     lines = recorded.head.get("expert")
     if not lines:
@@ -57,11 +57,11 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
 
 
 def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
-    """What `compare.js` plays, as JSON holds it.
+    """The data of `compare.js`, as JSON.
 
-    Position i is the state after i actions, so that a jump of several actions lines up with as many steps; inside of a
-    jump its start is shown. `divergence` is the first position whose next actions differ, None where one plan begins
-    with all of the other; `equal` are the positions at which both sides are in the same state.
+    Position i is the state after i actions, so that a jump of several actions is aligned with as many steps; within a
+    jump its start is shown. `divergence` is the first position whose next actions differ, None if one plan is a prefix
+    of the other; `equal` are the positions at which both sides are in the same state.
     Raises InputError for rollouts of two problems, and StoreError for a damaged record.
     """
     if left.head.get("sha256") != right.head.get("sha256"):
@@ -87,21 +87,21 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
 
 
 def _side(recorded: Recorded) -> dict[str, Any]:
-    """One side's frames, candidates and map; actions are numbers, with their texts and, of a known domain, in words."""
+    """One side's frames, candidates and map; actions are indices into texts and, if possible, sentences."""
     data = playback(recorded)
-    told = ("rank", "actions", "cost", "gap", "marks", "open", "twin")
+    fields = ("rank", "actions", "cost", "gap", "marks", "open", "twin")
     steps = [
         {
             **{name: step[name] for name in ("chosen", "tie", "shut")},
-            "candidates": [{name: each[name] for name in told if name in each} for each in step["candidates"]],
+            "candidates": [{name: each[name] for name in fields if name in each} for each in step["candidates"]],
         }
         for step in data["steps"]
     ]
-    kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal", "actions")
+    copied = ("problem", "domain", "model", "outcome", "goals", "elements", "goal", "actions")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
     words = data["words"]["actions"] if data["words"] else None
     drawn = {"missing": "The expert's plan has no map"} if recorded.about.method == EXPERT else data["map"]
-    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps, "words": words, "map": drawn}
+    return {**{name: data[name] for name in copied}, "frames": frames, "steps": steps, "words": words, "map": drawn}
 
 
 def _plan(side: dict[str, Any]) -> list[str]:
@@ -111,6 +111,6 @@ def _plan(side: dict[str, Any]) -> list[str]:
 
 
 def _states(recorded: Recorded) -> dict[int, frozenset[Atom]]:
-    """The state after each number of actions at which a step ends."""
+    """The states at the ends of steps, by number of actions."""
     lengths = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
     return dict(zip(accumulate(lengths, initial=0), recorded.states(), strict=True))

@@ -1,4 +1,4 @@
-"""Serving the dashboard, which comes with the package."""
+"""The server of the dashboard."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, MissingLibrary
 from sgp.installed import bundled, lacking
 
-PORT = 8501  # Streamlit's own choice
+PORT = 8501  # Streamlit's default
 
 
 def command(port: int, browser: bool) -> list[str]:
-    """The command that serves; what is the same for everybody stands in `dashboard/.streamlit/config.toml`.
+    """The server's command; further settings are in `dashboard/.streamlit/config.toml`.
 
-    Raises StoreError where the dashboard's folder is missing, MissingLibrary where Streamlit is not installed.
+    Raises StoreError if the dashboard's folder is missing, MissingLibrary if Streamlit is not installed.
     """
     if importlib.util.find_spec("streamlit") is None:
         raise MissingLibrary(lacking("the dashboard", "streamlit"))
@@ -30,7 +30,7 @@ def command(port: int, browser: bool) -> list[str]:
 
 
 def free_port(first: int = PORT) -> int:
-    """The first port from `first` on that nothing listens at; `first` itself where all of a hundred are taken."""
+    """The first free port of a hundred from `first` on; `first` if all are taken."""
     for port in range(first, first + 100):
         with socket.socket() as trial:
             if trial.connect_ex(("localhost", port)) != 0:
@@ -39,14 +39,14 @@ def free_port(first: int = PORT) -> int:
 
 
 def serve(port: int, browser: bool) -> NoReturn:
-    """Becomes the server, so that what ends this process ends the server.
+    """Replace this process by the server.
 
-    Raises ConfigurationError where the port is taken, StoreError where the user has no home and `SGP_HOME` is not set
-    either, and what `command` raises.
+    Raises ConfigurationError if the port is taken, StoreError if there is neither a home directory nor `SGP_HOME`;
+    further errors as of `command`.
     """
     words, store, free = command(port, browser), home(), free_port(port)
     if free != port:
-        raise ConfigurationError(f"port {port} is taken; give another one with --port, such as {free}")
+        raise ConfigurationError(f"port {port} is taken; choose another one with --port, such as {free}")
     paths = [str(Path(sgp.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     try:

@@ -1,4 +1,4 @@
-"""The recorded rollouts that come with the package, as a list to choose from."""
+"""The library of recorded rollouts: the package's and the user's own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Library:
     damaged: tuple[str, ...]
 
     def address_of(self, recorded: Recorded) -> dict[str, str]:
-        """What names a rollout in the dashboard's address: domain, problem (with its split where needed) and model."""
+        """A rollout's parameters in the dashboard's address: domain, problem (with its split if needed) and model."""
         name = rollout_address(recorded)
         if self._named[tuple(name.values())] > 1 and recorded.about.split:
             name["problem"] += f", {recorded.about.split}"
@@ -37,20 +37,20 @@ class Library:
 
 
 def recorded_folder() -> Path:
-    """Where the recorded rollouts lie; 'python -m sgp.experiments.bundle rollouts' makes them.
+    """The folder of the package's recorded rollouts, made by 'python -m sgp.experiments.bundle rollouts'.
 
-    Raises StoreError where the package's data are missing.
+    Raises StoreError if the package's data are missing.
     """
     return data_folder() / "recorded"
 
 
 def own_rollouts_folder() -> Path:
-    """Where the dashboard looks for a user's own rollouts; `sgp evaluate --record` writes them there."""
+    """The folder of a user's own rollouts, where `sgp evaluate --record` writes them."""
     return home() / "recorded"
 
 
 def rollout_address(recorded: Recorded) -> dict[str, str]:
-    """Domain, problem and model of a rollout, in words; a library makes them unambiguous."""
+    """Domain, problem and model of a rollout; `Library.address_of` makes them unambiguous."""
     return {
         "domain": recorded.about.domain or "other",
         "problem": str(recorded.head.get("name", "unnamed")),
@@ -59,11 +59,10 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 
 
 def recorded_rollouts(*folders: Path | str) -> Library:
-    """All rollouts in the JSONL files of the folders, the package's own where none is given.
+    """All rollouts in the JSONL files of folders (the package's own if none is given).
 
-    By domain, solved ones first. Steps are read when a rollout is looked at. A rollout that stands in two files counts
-    once; a folder that is missing holds none.
-    Raises StoreError where the package's data are missing.
+    Ordered by domain, solved ones first. Steps are read on request. A rollout in two files counts once; a missing
+    folder is empty. Raises StoreError if the package's data are missing.
     """
     rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []
@@ -79,12 +78,12 @@ def recorded_rollouts(*folders: Path | str) -> Library:
 
 
 def rollout_files(folder: Path | str) -> list[Path]:
-    """The files of a folder that hold rollouts, by name."""
+    """The files of a folder that contain rollouts, by name."""
     return sorted(file for ending in ("*.jsonl", f"*.jsonl{PACKED}") for file in Path(folder).glob(ending))
 
 
 def recorded_of(run: RunKey) -> list[Path]:
-    """The files of the package's own recorded rollouts that a run made."""
+    """The files of the package's recorded rollouts by a run."""
     variant = Variant.parse(run.variant)
     name = str(replace(variant, selected_by=""))
     made = (PlannerName(run.method, name, selected_by=variant.selected_by), run.domain, run.seed)

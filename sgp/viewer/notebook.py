@@ -28,9 +28,9 @@ DASHBOARD = f"http://localhost:{PORT}"
 class Player(anywidget.AnyWidget):
     """A rollout in a cell.
 
-    `step` is the step where the player rests, as the player counts: from 1 on, the end being one more than there are.
-    Setting it moves the player; a step that is not there raises TraitError. `link` is the dashboard's address of the
-    rollout, without the step; empty where the dashboard does not have it.
+    `step` is the player's position, from 1; one past the last step is the end. Setting it moves the player; a step that
+    does not exist raises TraitError. `link` is the rollout's address in the dashboard without the step, empty if the
+    dashboard does not have it.
     """
 
     _esm = script("player")
@@ -56,7 +56,7 @@ class Player(anywidget.AnyWidget):
 
 
 class Comparison(Player):
-    """Two rollouts of one problem in a cell, under one scrubber; `step` is the number of actions taken, from 0 on."""
+    """Two rollouts of one problem in a cell, with one scrubber; `step` is the number of actions taken, from 0."""
 
     _esm = script("compare")
     first: ClassVar = 0
@@ -75,12 +75,12 @@ def show(
     about: Mapping[str, Any] | None = None,
     dashboard: str = DASHBOARD,
 ) -> Player:
-    """The player of a rollout (of a recorded file: its first one) for the last line of a notebook's cell.
+    """The player of a rollout (of a file: its first one) for a notebook.
 
-    With `beside`, both are shown under one scrubber. `step` is where it opens and afterwards where it rests. `about`
-    says which model made a living rollout (fields of `Subject`); `sgp.as_recorded` adds what explains its choices.
-    Under a rollout that the dashboard has stands a link to the same step there, `dashboard` being its address.
-    Raises InputError for rollouts of two problems and for a file without one, and StoreError for a damaged record.
+    With `beside`, two rollouts are compared. `step` is the initial position. `about` names the model of a rollout that
+    was not recorded (fields of `Subject`); `sgp.as_recorded` adds explanations. If the dashboard (at the address
+    `dashboard`) has the rollout, a link opens the same step there. Raises InputError for rollouts of two problems and
+    for a file without a rollout, StoreError for a damaged record.
     """
     left = recorded(rollout, about)
     if beside is None:
@@ -91,7 +91,7 @@ def show(
 
 @dataclass(frozen=True)
 class Link:
-    """An address in the dashboard, for the last line of a notebook's cell."""
+    """An address in the dashboard; a notebook displays it as a link."""
 
     address: str
     words: str = "Open this step in the dashboard"
@@ -101,10 +101,10 @@ class Link:
 
 
 def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = DASHBOARD) -> Link:
-    """The address of a recorded rollout's step, counted from 1, in the dashboard.
+    """The address of a recorded rollout's step (from 1) in the dashboard.
 
-    Raises InputError for a rollout that the dashboard does not have and for a step that is not there, StoreError for a
-    damaged record.
+    Raises InputError for a rollout that the dashboard does not have and for a step that does not exist, StoreError for
+    a damaged record.
     """
     found = recorded(rollout)
     address = _link(dashboard, found)
@@ -124,7 +124,7 @@ def _opened(player: Player, step: int | None) -> Player:
 
 
 def _link(dashboard: str, *shown: Recorded) -> str:
-    """The dashboard's address of one rollout, or of two on its page Compare; empty where it does not have them."""
+    """The dashboard's address of one rollout, or of two on page Compare; empty if it does not have them."""
     folders = (recorded_folder(), own_rollouts_folder())
     if any(Path(each.source).parent not in folders for each in shown):
         return ""
@@ -132,7 +132,7 @@ def _link(dashboard: str, *shown: Recorded) -> str:
     address = library.address_of(shown[0])
     if len(shown) == 1:
         return f"{dashboard}/?{urlencode(address)}"
-    # What stands in a file and is not in the library is the expert's plan of a rollout: its title has no outcome.
+    # A rollout that is not in the library is an expert's plan, whose title has no outcome.
     titles = [library.address_of(each)["model"] if each in library.rollouts else each.about.model for each in shown]
     sides = dict(zip(("left", "right"), titles, strict=True))
     return f"{dashboard}/compare?{urlencode({'domain': address['domain'], 'problem': address['problem'], **sides})}"

@@ -1,4 +1,4 @@
-"""The player's JavaScript, and a rollout as one HTML file that needs nothing else."""
+"""The player's JavaScript, and a rollout as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgp.viewer.playback import playback
 if TYPE_CHECKING:
     from sgp.planning.rollout import Rollout
 
-# The policy lets nothing in from outside, whatever a name in the data may look like.
+# The policy allows no external content, whatever the names in the data.
 _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -53,14 +53,14 @@ _PARTS = {
 
 @cache
 def script(name: Literal["player", "compare", "guess", "branches", "tour"]) -> str:
-    """A view as one ES module, for Streamlit's components v2; player and comparison also for anywidget and a page."""
-    # Joined, the last file with the exports: a module that is given as text can import no other.
+    """A view as one ES module for Streamlit; player and comparison also for anywidget and exported pages."""
+    # One text, because a module given as text cannot import another; the last file has the exports.
     return "\n".join((Path(__file__).parent / f"{part}.js").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
 def html_page(data: dict[str, Any]) -> str:
-    """The page that plays a rollout's data (`playback`), or that of two side by side (`comparison`)."""
-    # A name may hold "</script>" or "<!--": inside JSON every "<" can be written so that no parser of HTML sees it.
+    """The page that plays the data of a rollout (`playback`) or of two (`comparison`)."""
+    # A name can contain "</script>" or "<!--": within JSON every "<" can be escaped.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     sides = data.get("sides", [data])
     title = escape(f"{data['problem']}: {' and '.join(side['model'] for side in sides)}")
@@ -73,8 +73,8 @@ def export_html(
 ) -> None:
     """Write a rollout, or the first one of a recorded file, as one self-contained HTML page.
 
-    `about` describes the model of a rollout that was not read from a file (fields of `Subject`). Raises StoreError for
-    a damaged file, and InputError for one without a rollout.
+    `about` names the model of a rollout that was not recorded (fields of `Subject`). Raises StoreError for a damaged
+    file, InputError for one without a rollout.
     """
     write_text(path, html_page(playback(recorded(rollout, about))))
 
@@ -86,7 +86,7 @@ def recorded(rollout: Rollout | Recorded | Path | str, about: Mapping[str, Any] 
     if isinstance(rollout, Path | str):
         found = read_recorded(rollout)
         if not found:
-            raise InputError(f"{rollout} holds no rollout; expected a file that 'sgp solve --rollout' wrote")
+            raise InputError(f"{rollout} contains no rollout; expected a file that 'sgp solve --rollout' wrote")
         return found[0]
     from sgp.planning.recording import records  # needs the planning library
 

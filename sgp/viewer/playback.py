@@ -146,9 +146,9 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         furthest = max(furthest, places[-1] or 0)
         length += len(chosen["actions"])
     frames.append(frame())
-    said = None
+    sentences = None
     if words.actions:  # before the initial atoms are numbered below, of which the player shows none
-        said = {
+        sentences = {
             "actions": [words.sentence(Action(*atom_of(line))) for line in actions],
             "atoms": [words.sentence(atom_of(line)) for line in atoms],
             "features": [in_english(each, words) for each in features],
@@ -173,7 +173,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "atoms": list(atoms),
         "actions": list(actions),
         "features": list(features),
-        "words": said,
+        "words": sentences,
         "elements": list(elements),
         "goal": goal,
         "frames": frames,
@@ -314,19 +314,19 @@ def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numb
 
 def in_english(feature: str, words: Words) -> str:
     """A feature with its atoms as sentences; a text that fits no template is unchanged."""
-    said = _ATOM.sub(lambda found: _sentence(found, words), feature)
+    text = _ATOM.sub(lambda found: _sentence(found, words), feature)
     for phrase, better in _PHRASES:
-        said = said.replace(phrase, better)
-    return said.replace(" with ", " where ") if said != feature else feature
+        text = text.replace(phrase, better)
+    return text.replace(" with ", " where ") if text != feature else feature
 
 
 def _sentence(found: re.Match[str], words: Words) -> str:
     predicate, *objects = found[1].split()
     atom = Atom(predicate, tuple(_ANY.get(each, each) for each in objects))
-    said = words.sentence(Literal(atom, found[2] != " becomes false"))
-    if said.startswith("("):  # PDDL, which no template fits
+    text = words.sentence(Literal(atom, found[2] != " becomes false"))
+    if text.startswith("("):  # PDDL, which no template fits
         return found[0]
-    return f"now {said}" if found[2] else said
+    return f"now {text}" if found[2] else text
 
 
 FORMAT = 1

@@ -68,7 +68,7 @@ def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page(solved, t
 
 def test_what_holds_no_rollout_is_named(tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises(InputError, match=r"empty\.jsonl holds no rollout"):
+    with pytest.raises(InputError, match=r"empty\.jsonl contains no rollout"):
         sgp.export_html(tmp_path / "empty.jsonl", tmp_path / "x.html")
     (tmp_path / "picture.jsonl").write_bytes(b"\x89PNG\xff")
     with pytest.raises(StoreError, match="is no text"):
