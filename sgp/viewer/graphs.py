@@ -175,7 +175,7 @@ def draw_encoding(
         return f"{each[0].lstrip(':')}({', '.join(names[node] for node in each[1])})"
 
     contents = (list(map(words, of_state)), objects, list(map(words, differences)), candidates, depths)
-    bottom = _TOP + 22.0 * max(map(len, contents))
+    bottom = _TOP + 26.0 * max(map(len, contents))
     columns, left = list[list[_Box]](), _MARGIN
     for content in contents:
         width = _LETTER * max(map(len, content), default=0) + 18
