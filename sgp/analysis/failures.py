@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sgp.domains import words_of
 from sgp.planning.pddl import Action
-from sgp.planning.recorded import Recorded, atom_of, contends
+from sgp.planning.recorded import Recorded, atom_of, contends, cost_of
 from sgp.planning.rollout import Mark, Outcome, marks_of, tie_margin
 
 LONG = 10
@@ -239,7 +239,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
     found, ranks = list[int](), list[int]()
     for number, step in enumerate(recorded.steps, start=1):
         chosen = step["candidates"][step["chosen"]]
-        before = [each for each in step["candidates"] if _cost(each) < _cost(chosen) - tie_margin(_cost(chosen))]
+        before = [each for each in step["candidates"] if cost_of(each) < cost_of(chosen) - tie_margin(cost_of(chosen))]
         changing = [each for each in before if each["add"] or each["delete"]]
         if changing and all("visited" in each["marks"] for each in before):
             found.append(number)
@@ -295,9 +295,9 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
             continue
         theirs = [each for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
         if theirs:
-            cost = min(map(_cost, theirs))
-            rank = 1 + sum(_cost(each) < cost for each in step["candidates"])
-            taken = _cost(step["candidates"][step["chosen"]])
+            cost = min(map(cost_of, theirs))
+            rank = 1 + sum(cost_of(each) < cost for each in step["candidates"])
+            taken = cost_of(step["candidates"][step["chosen"]])
             equal = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
             what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
             what += ", at the same cost as the chosen one" if equal else ""
@@ -309,14 +309,10 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
 
 def _cheapest(step: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The candidates of least cost, available or not; none if all are rejected."""
-    least = min(map(_cost, step["candidates"]))
+    least = min(map(cost_of, step["candidates"]))
     if not math.isfinite(least):
         return []
-    return [each for each in step["candidates"] if _cost(each) <= least + tie_margin(least)]
-
-
-def _cost(candidate: Mapping[str, Any]) -> float:
-    return math.inf if candidate["cost"] is None else float(candidate["cost"])
+    return [each for each in step["candidates"] if cost_of(each) <= least + tie_margin(least)]
 
 
 def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str = "steps", one: str = "step") -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -152,6 +153,11 @@ def atom_of(line: str) -> Atom:
     """Parse an atom such as "(on a b)". Raises PlanError."""
     (action,) = parse_plan(line, "atom")
     return Atom(action.name, action.objects)
+
+
+def cost_of(candidate: Mapping[str, Any]) -> float:
+    """Return the cost of a candidate, infinite if it was rejected."""
+    return math.inf if candidate["cost"] is None else float(candidate["cost"])
 
 
 def contends(candidate: Mapping[str, Any]) -> bool:

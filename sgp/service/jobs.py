@@ -42,7 +42,7 @@ from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.pictures import picture
-from sgp.viewer.playback import playback, rank_order
+from sgp.viewer.playback import playback, ranked
 
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
@@ -208,7 +208,7 @@ def override(report: Progress, run: str, before: Records, free: int, seconds: fl
         return {**facts, "overrides": None}
     overrides, rollouts, steps = [], [], list(before[1:])
     for number, (step, index) in enumerate(search.overrides, start=1):
-        order = rank_order([_cost(each) for each in steps[step]["candidates"]])
+        order = ranked(steps[step])
         overrides.append((step + 1, order.index(index) + 1))
         given = [*steps[:step], _overridden(steps[step], overrides[-1][1])]
         last = number == len(search.overrides)
@@ -269,7 +269,7 @@ def _decision(found: attribution.TrainingInfluence, states: Sequence[State]) -> 
 def _compared(before: Records, step: int, rank: int) -> tuple[Rollout, int, int]:
     """The rollout up to a step, that step, and the index of a candidate in it, both from 0."""
     _require_listed(before[1:], step, rank)
-    order = rank_order([_cost(each) for each in before[step]["candidates"]])
+    order = ranked(before[step])
     return replayed(_recorded(before[: step + 1])), step - 1, order[rank - 1]
 
 
@@ -280,7 +280,7 @@ def _require_listed(steps: Records, step: int, rank: int) -> None:
 
 def _overridden(record: Record, rank: int) -> dict[str, Any]:
     """A step's record with the candidate of a rank chosen instead, without the explanation of the choice."""
-    chosen = rank_order([_cost(each) for each in record["candidates"]])[rank - 1]
+    chosen = ranked(record)[rank - 1]
     candidates = [
         {**each, "marks": [mark for mark in each["marks"] if mark not in ("chosen", "beam")]}
         for each in record["candidates"]
@@ -311,10 +311,6 @@ def _explained(rollout: Rollout, run: str, decoding: str, planner: Planner | Non
 def _chosen(record: Record) -> tuple[Action, ...]:
     lines = record["candidates"][record["chosen"]]["actions"]
     return tuple(action for line in lines for action in parse_plan(line, "a recorded action"))
-
-
-def _cost(candidate: Record) -> float:
-    return float("inf") if candidate["cost"] is None else float(candidate["cost"])
 
 
 def read(report: Progress, problem: Mapping[str, str]) -> Answer:

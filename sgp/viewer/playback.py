@@ -15,7 +15,7 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
-from sgp.planning.recorded import Recorded, after, atom_of, map_file
+from sgp.planning.recorded import Recorded, after, atom_of, cost_of, map_file
 from sgp.planning.regret import read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
 from sgp.planning.words import Words
@@ -77,7 +77,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     states = list(recorded.states())
     rivals = [
         runners_up(
-            [_cost(each) for each in record["candidates"]],
+            [cost_of(each) for each in record["candidates"]],
             [each.marks.open_to_choice for each in standings],
             record["chosen"],
         )
@@ -108,9 +108,9 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     for record, standings in zip(recorded.steps, recorded.standings, strict=True):
         frames.append(frame())
         chosen = record["candidates"][record["chosen"]]
-        order = rank_order([_cost(candidate) for candidate in record["candidates"]])
+        order = ranked(record)
         orders.append(order)
-        best = _cost(record["candidates"][order[0]])
+        best = cost_of(record["candidates"][order[0]])
         ends = [expert.place(after(state, each)) if expert else None for each in record["candidates"]]
         at, others = len(steps), rivals[len(steps)]
         drawn = {place: _difference(pictures[at], beside[at, place]) for place in others if (at, place) in beside}
@@ -247,6 +247,11 @@ class _Numbered:
         return iter(self.places)
 
 
+def ranked(step: Mapping[str, Any]) -> list[int]:
+    """Indices of a step's candidates in rank order (`rank_order`)."""
+    return rank_order([cost_of(each) for each in step["candidates"]])
+
+
 def rank_order(costs: Sequence[float]) -> list[int]:
     """Indices of the candidates, cheapest first; costs that the planner treats as equal keep the candidates' order."""
     ranked: list[int] = []
@@ -284,10 +289,6 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
         elif place - start > longest[1] - longest[0]:
             longest = (start, place)
     return longest if longest[1] > longest[0] else None
-
-
-def _cost(candidate: Mapping[str, Any]) -> float:
-    return math.inf if candidate["cost"] is None else float(candidate["cost"])
 
 
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")

@@ -5,7 +5,6 @@ The words of the stops are in `tour.toml`; all numbers are recorded (`python -m 
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ from sgp.planning.domain import Scene
 from sgp.planning.pddl import read_both
 from sgp.planning.recorded import Recorded, atom_of
 from sgp.viewer.graphs import FILLS, draw_graph
-from sgp.viewer.playback import rank_order
+from sgp.viewer.playback import ranked
 
 _FORMAT = 2
 _STYLE = "width:100%;height:auto;fill:currentColor"
@@ -89,7 +88,7 @@ class Tour:
     @property
     def order(self) -> list[int]:
         """The candidates' indices, nearest first."""
-        return _order(self._decision)
+        return ranked(self._decision)
 
     @property
     def rounds(self) -> int:
@@ -221,7 +220,7 @@ def _colour_row(names: Mapping[str, str], colour: int, values: Sequence[float]) 
 
 def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The cheapest candidates of a step, and the chosen one."""
-    candidates, order = step["candidates"], _order(step)
+    candidates, order = step["candidates"], ranked(step)
     listed = order[:_RANKED] if step["chosen"] in order[:_RANKED] else [*order[: _RANKED - 1], step["chosen"]]
     rows = []
     for place in listed:
@@ -238,10 +237,6 @@ def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _order(step: Mapping[str, Any]) -> list[int]:
-    return rank_order([math.inf if each["cost"] is None else each["cost"] for each in step["candidates"]])
 
 
 @cache
