@@ -65,8 +65,8 @@ def button(app, label):
 
 
 def choice(app, label):
-    """Return the choice of this label; a label may begin with it."""
-    (found,) = [each for each in (*app.selectbox, *app.multiselect, *app.pills) if each.label.startswith(label)]
+    """Return the choice of this label."""
+    (found,) = [each for each in (*app.selectbox, *app.multiselect, *app.pills) if each.label == label]
     return found
 
 

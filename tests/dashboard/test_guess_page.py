@@ -29,4 +29,4 @@ def test_any_rollout_can_be_reached_by_its_address_and_another_begins_at_its_sta
 def test_without_rollouts_it_says_how_to_make_some(open_page, monkeypatch, tmp_path):
     monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
-    assert "make some with `sgp evaluate RUN --record`" in words(open_page("guess"))
+    assert "Record some with `sgp evaluate RUN --record`" in words(open_page("guess"))
