@@ -135,15 +135,6 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_ho
     assert len(tried) == 6, "a finished evaluation measures again"
 
 
-def test_a_cut_chunk_is_tried_again(quick_run, shared_home, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    folder = str(quick_run("random-successor", "gripper").folder)
-    work = Work(folder, "identity", SUITE.problems("gripper", "validation"), Limit(actions=20))
-    work.file.parent.mkdir(parents=True, exist_ok=True)
-    work.file.write_text('[{"problem"')
-    assert len(run_all([work], load_planner, 1, "again")[0]) == 2
-
-
 def test_a_run_plans_on_another_suite_of_its_domain(quick_run, shared_home, tmp_path, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     (tmp_path / "tower" / "test").mkdir(parents=True)

@@ -22,7 +22,6 @@ from sgp.evaluation.scaling import ScalingConfig, least_count, still_needed, suf
 from sgp.experiments.scaling_runs import plan_bound
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.reports import scaling_tables as curve_tables
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
@@ -110,16 +109,6 @@ def test_damaged_attempts_are_a_sentence(run, home):
         sgp.scaling(run.folder, only, bound=40)
 
 
-@pytest.mark.slow
-def test_two_sizes_below_the_threshold_end_it(run):
-    curve = sgp.scaling(run.folder, ScalingConfig(epsilon=0.3), bound=1)
-    coverages = [each.coverage for each in curve.sizes]
-    assert [each < 0.3 for each in coverages] == [False] * (len(coverages) - 2) + [True, True]
-    assert curve.scale == curve.sizes[-3].size
-    assert curve.stop_reason is StopReason.FELL
-    assert curve.note == "below 0.3 at 2 sizes in a row"
-
-
 def test_a_curve_that_ran_out_of_time_says_so(run):
     curve = sgp.scaling(run.folder, QUICK, hours=0)
     assert curve.sizes == ()
@@ -152,17 +141,6 @@ def test_problems_are_those_of_the_paper():
 
 def drawn(source, size, count):
     return [source.problem(size, number) for number in range(1, count + 1)]
-
-
-def test_attempts_that_ran_out_of_their_seconds_are_told():
-    def curve(*outcomes):
-        tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
-        source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
-        return scaling.Curve((scaling.CurvePoint(5, 9, tuple(tried)),), 0.3, StopReason.EXHAUSTED, "done", source)
-
-    told = curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
-    assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def measured_curve(*coverages):

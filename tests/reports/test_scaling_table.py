@@ -59,16 +59,8 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
 
 def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
     ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
-    assert lines(sgp.scaling_table(to_frame(ours)))[0][1:] == (
-        "m v x2",
-        "",
-        "",
-        "",
-        "",
-        "≥11.5 ±1.5",
-        "",
-        "- / - / 200",
-    )
+    (row,) = lines(sgp.scaling_table(to_frame(ours)))
+    assert row[1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
 
 
 def test_a_curve_that_was_stopped_from_outside_is_marked():
