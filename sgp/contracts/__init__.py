@@ -1,4 +1,4 @@
-"""Contract tests for methods, domains and encoders, which a plugin package subclasses.
+"""Contract tests for methods, domains and encoders, to be subclassed by a plugin package.
 
 ::
 
@@ -7,10 +7,8 @@
     class TestMine(MethodContract):
         keys = ("mine",)
 
-`pytest` then collects the contract's tests for each key. They need pytest, but not sgp's own tests.
+`pytest` then collects the contract's tests for each key.
 """
-
-from __future__ import annotations
 
 import pytest
 

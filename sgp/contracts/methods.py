@@ -1,4 +1,4 @@
-"""What every method that plans must keep."""
+"""Contract of planning methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sgp import api, solving
-from sgp.contracts.renaming import renamed
+from sgp.contracts.encoders import SUITE, renamed
 from sgp.datasets.runs import Origin, Run, RunKey, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
@@ -27,14 +27,13 @@ from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.policies.decoding import PORTFOLIO
 
-SUITE = "state-centric"
 _ACTIONS = 25  # of a rollout
 _PICKLES = {".pkl", ".pickle", ".pt", ".joblib"}
 Training: TypeAlias = Callable[[str, str, str | None], Run]
 
 
 def rollouts(planner: Planner, domain: str) -> list[Rollout]:
-    """What a planner does on the first problems for validation of a domain."""
+    """Solve the first validation problems of a domain."""
     return planner.solve_many(map(Task, load_suite(SUITE).problems(domain, "validation")[:3]), Limit(actions=_ACTIONS))
 
 
@@ -43,19 +42,18 @@ def _domains() -> list[str]:
 
 
 def _smallest() -> str:
-    """The domain of the suite with the smallest training problems, in which runs are trained quickly."""
+    """Return the domain with the smallest training problems, in which training is fast."""
     suite = load_suite(SUITE)
     return min(suite.domains, key=lambda name: suite.domains[name].splits["train"][-1].size)
 
 
 class MethodContract:
-    """The contract of the methods that a subclass names by their keys; each trains on problems of a bundled suite.
+    """The contract of the methods in `keys`; each trains on problems of a bundled suite.
 
-    `settings` are fields of training by a method's key that make it quick; they are for tests alone. `variants` are
-    those of a method that are tried, all where it is not named, as where others need weights that are not installed.
-    Tests that ask for a variant and a domain run over a sample: every variant in the domain with the smallest problems,
-    and each method's first variant in all domains. The other combinations have the marks `beyond_sample`, or are left
-    out where it is None.
+    `settings` are training fields by method key that make training fast. `variants` are the tested variants by method
+    key (default: all; others may need weights that are not installed). Tests with a variant and a domain run over a
+    sample: every variant in the domain with the smallest problems, and the first variant in all domains. The other
+    combinations have the marks `beyond_sample`, or are omitted if it is None.
     """
 
     keys: ClassVar[Sequence[str]] = ()
@@ -64,82 +62,72 @@ class MethodContract:
     beyond_sample: ClassVar[Sequence[pytest.MarkDecorator] | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test over every method, and over its variants and the suite's domains where it asks for them."""
-        methods = [planning_method(key) for key in self.keys]
-        assert methods, f"{type(self).__name__} names no method; expected some in 'keys'"
+        """Run a test for every method, and for its variants and the domains if the test takes them."""
+        assert self.keys, f"{type(self).__name__} names no method; expected some in 'keys'"
         names = [name for name in ("method", "variant", "domain") if name in metafunc.fixturenames]
-        cases = {
-            tuple(each[name] for name in names): each
-            for method in methods
-            for each in self._cases(method, "variant" in names, "domain" in names)
-        }
-        parameters = [
-            pytest.param(
-                *(case[name] for name in names),
-                id="-".join(getattr(case[name], "key", case[name]) for name in names),
-                marks=() if case["sample"] else self.beyond_sample or (),
-            )
-            for case in cases.values()
-            if case["sample"] or self.beyond_sample is not None
-        ]
+        cases: dict[tuple[Any, ...], bool] = {}  # whether each belongs to the sample
+        for method in map(planning_method, self.keys):
+            tested = self._tested(method)
+            for variant in tested if "variant" in names else tested[:1]:
+                for domain in _domains() if "domain" in names else [_smallest()]:
+                    case = {"method": method, "variant": variant, "domain": domain}
+                    cases[tuple(case[name] for name in names)] = domain == _smallest() or variant == tested[0]
         if names:
+            parameters = [
+                pytest.param(
+                    *case,
+                    id="-".join(getattr(part, "key", part) for part in case),
+                    marks=() if sample else self.beyond_sample or (),
+                )
+                for case, sample in cases.items()
+                if sample or self.beyond_sample is not None
+            ]
             metafunc.parametrize(names, parameters)
-
-    def _cases(self, method: PlanningMethod, variants: bool, domains: bool) -> Iterator[dict[str, Any]]:
-        """The combinations of a method with its variants and the domains, and whether each belongs to the sample."""
-        first = self._tried(method)[0]
-        for variant in self._tried(method) if variants else [first]:
-            for domain in _domains() if domains else [_smallest()]:
-                sample = domain == _smallest() or variant == first
-                yield {"method": method, "variant": variant, "domain": domain, "sample": sample}
 
     @pytest.fixture(scope="class")
     def contract_home(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """A store of the contract's own."""
+        """Make a store for the contract."""
         return tmp_path_factory.mktemp("contract-home")
 
     @pytest.fixture
     def contract_store(self, contract_home: Path) -> Iterator[Path]:
-        """That store in use."""
+        """Use that store."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SGP_HOME", str(contract_home))
             yield contract_home
 
     @pytest.fixture
     def trained(self, contract_store: Path) -> Training:
-        """Trains a method on a domain of the suite, each run once."""
+        """Train a method on a domain of the suite; each run is trained once."""
 
         def train(method: str, domain: str, variant: str | None = None) -> Run:
-            return api.train(method, domain, SUITE, variant, device="cpu", overrides=self._quick(method))
+            return api.train(method, domain, SUITE, variant, device="cpu", overrides=self._fast(method))
 
         return train
 
-    def _quick(self, method: str) -> Settings:
+    def _fast(self, method: str) -> Settings:
         return self.settings.get(method, {})
 
-    def _tried(self, method: PlanningMethod) -> list[str]:
+    def _tested(self, method: PlanningMethod) -> list[str]:
         return list(self.variants.get(method.key, method.variants))
 
-    def test_a_run_saved_and_loaded_gives_identical_rollouts(
+    def test_a_loaded_run_gives_identical_rollouts(
         self, method: PlanningMethod, variant: str, domain: str, trained: Training
     ) -> None:
-        """And rollouts go somewhere."""
+        """Some rollout has steps."""
         run = trained(method.key, domain, variant)
         first = planner_of(open_run(run.folder))
-        found = rollouts(first, domain)
-        forget()  # what is kept in memory is no proof of what was saved
+        before = rollouts(first, domain)
+        forget()  # the planner in memory
         second = planner_of(open_run(run.folder))
         assert second is not first
-        assert found == rollouts(second, domain)
-        assert any(rollout.steps for rollout in found)
+        assert before == rollouts(second, domain)
+        assert any(rollout.steps for rollout in before)
 
     def test_every_decoding_plans(self, method: PlanningMethod, trained: Training) -> None:
-        """By what one training left, or says why not; the default is there.
-
-        A portfolio needs a second planner, and what a decoding is not for another training than the default's.
-        """
+        """Or conflicts with the training, which the default decoding does not; a portfolio needs a second planner."""
         assert next(iter(method.decodings)) == "default"
-        run = trained(method.key, _smallest(), self._tried(method)[0])
+        run = trained(method.key, _smallest(), self._tested(method)[0])
         for decoding in method.decodings:
             if decoding == PORTFOLIO:
                 with pytest.raises(ConfigurationError, match="holds one planner alone"):
@@ -153,31 +141,31 @@ class MethodContract:
                 continue
             assert any(rollout.steps or rollout.reason for rollout in rollouts(planner, _smallest())), decoding
 
-    def test_a_trained_planner_is_the_one_that_is_saved(
+    def test_the_trained_planner_is_the_saved_one(
         self, method: PlanningMethod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What `train` gives plans as what `load` gives."""
+        """`train` and `load` return planners with the same rollouts."""
         monkeypatch.setenv("SGP_HOME", str(tmp_path))
-        variant = self._tried(method)[0]
-        found: dict[str, Planner] = {}
+        planners: list[Planner] = []
 
         class Watched:
             def __getattr__(self, name: str) -> Any:
                 return getattr(method, name)
 
             def train(self, config: Any, data: Any, draft: Any) -> Planner:
-                found["planner"] = method.train(config, data, draft)
-                return found["planner"]
+                planners.append(method.train(config, data, draft))
+                return planners[-1]
 
         monkeypatch.setattr(api, "get_method", lambda key: Watched())
-        run = api.train(method.key, _smallest(), SUITE, variant, overrides=self._quick(method.key))
-        assert rollouts(found["planner"], _smallest()) == rollouts(planner_of(run), _smallest())
+        overrides = self._fast(method.key)
+        run = api.train(method.key, _smallest(), SUITE, self._tested(method)[0], overrides=overrides)
+        assert rollouts(planners[-1], _smallest()) == rollouts(planner_of(run), _smallest())
 
-    def test_a_snapshot_saved_and_loaded_gives_identical_rollouts(self, method: PlanningMethod, tmp_path: Path) -> None:
-        """Of a method whose training passes through several planners."""
+    def test_a_loaded_checkpoint_gives_identical_rollouts(self, method: PlanningMethod, tmp_path: Path) -> None:
+        """Of a method whose training makes several planners."""
         if not isinstance(method, Selectable):
             pytest.skip("makes one planner")
-        name, config = configure(method, self._tried(method)[0], self._quick(method.key))
+        name, config = configure(method, self._tested(method)[0], self._fast(method.key))
         data = load_training_data(load_suite(SUITE), _smallest())
         snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
         assert np.isfinite(snapshot.loss)
@@ -185,14 +173,12 @@ class MethodContract:
         origin = Origin(asdict(snapshot.training), data.domains, data.facts, "cpu", recorded_libraries(method))
         with new_run(key, origin, tmp_path / "run") as draft:
             snapshot.save(draft)
-        found = rollouts(planner_of(open_run(tmp_path / "run")), _smallest())
-        assert found == rollouts(planner_of(open_run(tmp_path / "run")), _smallest())
-        assert any(rollout.steps for rollout in found)
+        first, second = (rollouts(planner_of(open_run(tmp_path / "run")), _smallest()) for _ in range(2))
+        assert first == second
+        assert any(rollout.steps for rollout in first)
 
-    def test_rollouts_do_not_depend_on_what_is_solved_beside_them(
-        self, method: PlanningMethod, variant: str, trained: Training
-    ) -> None:
-        """Nor on the size of a batch."""
+    def test_rollouts_do_not_depend_on_the_batch(self, method: PlanningMethod, variant: str, trained: Training) -> None:
+        """Nor on its size."""
         domain = _domains()[0]
         planner = planner_of(trained(method.key, domain, variant))
         problems = load_suite(SUITE).problems(domain, "validation")
@@ -207,17 +193,19 @@ class MethodContract:
     def test_renaming_objects_changes_no_multiset_of_costs(
         self, method: PlanningMethod, variant: str, domain: str, trained: Training
     ) -> None:
-        """Where that is claimed."""
+        """Of a method that is `invariant`."""
         if not method.invariant(method.variants[variant]):
-            pytest.skip("claims no invariance")
+            pytest.skip("not invariant")
         planner = planner_of(trained(method.key, domain, variant))
         task = Task(load_suite(SUITE).problems(domain, "interpolation")[0])
         one, two = (planner.solve(each, Limit(actions=1)).steps[0] for each in (task, Task(renamed(task))))
         assert np.allclose(sorted(one.costs), sorted(two.costs), rtol=1e-6)
         assert len(one.candidates) == len(two.candidates)
 
-    def test_a_run_records_what_it_is(self, method: PlanningMethod, variant: str, trained: Training) -> None:
-        """Method, data and versions; its place follows from them; it holds no pickle."""
+    def test_a_run_records_method_data_and_versions(
+        self, method: PlanningMethod, variant: str, trained: Training
+    ) -> None:
+        """Its folder follows from them; it contains no pickle."""
         domain = _smallest()
         run = trained(method.key, domain, variant)
         record = json.loads((run.folder / "run.json").read_text())
@@ -231,20 +219,18 @@ class MethodContract:
         assert run.folder.parts[-5:] == (record["method"], record["variant"], SUITE, domain, "seed13")
         assert not [path for path in run.folder.rglob("*") if path.suffix in _PICKLES]
 
-    def test_a_problem_of_another_domain_is_refused_with_the_difference(
-        self, method: PlanningMethod, trained: Training
-    ) -> None:
-        """Whatever the policy would make of it."""
-        run = trained(method.key, _smallest(), self._tried(method)[0])
+    def test_a_problem_of_another_domain_is_refused(self, method: PlanningMethod, trained: Training) -> None:
+        """With the difference between the domains."""
+        run = trained(method.key, _smallest(), self._tested(method)[0])
         other = next(name for name in _domains() if name != _smallest())
         with pytest.raises(DomainMismatch, match=f"was trained on {_smallest()}; .*lacks the predicate"):
             solving.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
 
-    def test_a_run_that_plans_otherwise_than_when_it_was_trained_is_refused(
+    def test_a_run_that_no_longer_reproduces_its_outputs_is_refused(
         self, method: PlanningMethod, trained: Training, tmp_path: Path
     ) -> None:
-        """By the numbers that are kept of a training problem, each of them; what learns nothing keeps none."""
-        run = trained(method.key, _smallest(), self._tried(method)[0])
+        """Each of the outputs saved for a training problem is compared; a method that learns nothing has none."""
+        run = trained(method.key, _smallest(), self._tested(method)[0])
         for name in run.record["check"].get("vectors", ()):
             folder = shutil.copytree(run.folder, tmp_path / name / run.folder.name)
             record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -253,13 +239,11 @@ class MethodContract:
             with pytest.raises(StoreError, match=f"gives another {name} than when it was trained"):
                 planner_of(open_run(folder))
 
-    def test_seeds_matter_only_to_methods_that_say_so(self, method: PlanningMethod, contract_store: Path) -> None:
-        """Two seeds give one planner exactly where `deterministic` says so."""
-        variant, domain = self._tried(method)[0], _smallest()
-        runs = [
-            api.train(method.key, domain, SUITE, variant, seed=seed, overrides=self._quick(method.key))
-            for seed in (1, 2)
-        ]
+    def test_seeds_matter_unless_the_method_is_deterministic(
+        self, method: PlanningMethod, contract_store: Path
+    ) -> None:
+        """Two seeds give the same rollouts exactly if the method is `deterministic`."""
+        variant, domain, overrides = self._tested(method)[0], _smallest(), self._fast(method.key)
+        runs = [api.train(method.key, domain, SUITE, variant, seed=seed, overrides=overrides) for seed in (1, 2)]
         one, two = (rollouts(planner_of(run), domain) for run in runs)
-        config = configure(method, variant, self._quick(method.key))[1]
-        assert (one == two) is method.deterministic(config)
+        assert (one == two) is method.deterministic(configure(method, variant, overrides)[1])

@@ -1,7 +1,7 @@
-"""The built-in domains, one file each: a domain is found by standing in this folder.
+"""The built-in domains, one module each; all modules in this folder are found.
 
 Their PDDL, sentences, splits and drawings are files in `data/domains/NAME`. Domains of other packages are found by
-their entry points in the group `sgp.domains`, and imported only where no built-in domain is the one asked for.
+their entry points in the group `sgp.domains`, and imported only if no built-in domain matches.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from sgp.domains.drawing.fallback import draw_any
 from sgp.domains.drawing.layout import Layout
 from sgp.errors import InputError, PluginError, expected_one_of
 from sgp.installed import bundled
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, Track, any_arguments
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
 from sgp.planning.pddl import Atom, DomainText
-from sgp.planning.words import Words
 from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
@@ -29,29 +28,34 @@ logger = logging.getLogger(__name__)
 
 def builtin_domain(
     name: str,
-    sizes: Sizes,
     generator: Callable[..., str],
+    count: Callable[..., int],
     *,
+    allowed: Callable[..., bool] = any_arguments,
     scaled: Callable[..., bool] = any_arguments,
     tracked: Callable[..., bool] = any_arguments,
     slots: Slots | None = None,
     draw: Callable[[Scene], str] | None = None,
     arrange: Callable[[Sequence[Scene], Sequence[int]], Sequence[Scene]] | None = None,
 ) -> Domain:
-    """A domain whose texts are in `data/domains/NAME`: `domain.toml`, and a file of PDDL for each of its models.
+    """Make a domain from the files in `data/domains/NAME`: `domain.toml`, and PDDL of each of its models.
 
-    `scaled` and `tracked` say which arguments are used to measure over sizes, and like those of the IPC 2023.
+    `count` and `allowed` complete its `Sizes`; `scaled` and `tracked` restrict the generator's arguments for
+    measurements over sizes and for problems as in the IPC 2023.
     """
     folder = bundled("data") / "domains" / name
     table = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
-    if draw is None and "drawing" in table:
+    if "drawing" in table:
         layout = Layout.from_toml(table["title"], table["drawing"])
         draw, arrange = layout.draw, layout.arrange
+    bounds = {
+        key: (least, *most) if most else (least, None) for key, (least, *most) in table["sizes"]["bounds"].items()
+    }
     return Domain(
         name=name,
         title=table["title"],
         models={model: (folder / f"{model}.pddl").read_text(encoding="utf-8") for model in table["models"]},
-        sizes=sizes,
+        sizes=Sizes(bounds, count, allowed, frozenset(table["sizes"].get("free", ()))),
         generator=generator,
         aliases=tuple(table.get("aliases", ())),
         renamed=table.get("renamed", {}),
@@ -67,73 +71,70 @@ def builtin_domain(
 
 
 def _problems(splits: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[dict[str, int]]]:
-    """The arguments of each problem: a list stands for one problem for each of its values, `problems` for so many."""
-    found: dict[str, list[dict[str, int]]] = {}
+    """Return the arguments of each problem: one for each value of a list, repeated `problems` times."""
+    problems: dict[str, list[dict[str, int]]] = {}
     for split, entries in splits.items():
-        found[split] = []
+        problems[split] = []
         for entry in entries:
             arguments = {name: value for name, value in entry.items() if name != "problems"}
-            listed = next((name for name, value in arguments.items() if isinstance(value, list)), None)
-            each = [arguments] if listed is None else [{**arguments, listed: value} for value in arguments[listed]]
-            found[split] += [dict(problem) for problem in each for _ in range(entry.get("problems", 1))]
-    return found
+            series = next((name for name, value in arguments.items() if isinstance(value, list)), None)
+            expanded = [{**arguments, series: value} for value in arguments[series]] if series else [arguments]
+            problems[split] += [dict(problem) for problem in expanded for _ in range(entry.get("problems", 1))]
+    return problems
 
 
 @cache
 def builtin_domains() -> tuple[Domain, ...]:
-    """Every domain that stands in this folder, by name."""
-    files = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in files]
+    """Return the domains of this folder, by name."""
+    names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     return tuple(sorted((module.DOMAIN for module in modules), key=lambda domain: domain.name))
 
 
 @cache
 def domain_plugins() -> dict[str, Plugin]:
-    """The domains of other packages by name; none is imported."""
+    """Return the domains of other packages by name, without importing them."""
     return plugins("sgp.domains", {name for domain in builtin_domains() for name in (domain.name, *domain.aliases)})
 
 
 def all_domains() -> tuple[Domain, ...]:
-    """Every domain, by name; one of another package that cannot be used is left out with a warning."""
+    """Return all domains by name; unusable domains of other packages are skipped with a warning."""
     return tuple(sorted(_builtin_first(), key=lambda domain: domain.name))
 
 
 def get_domain(name: str) -> Domain:
-    """The domain with this name or alias.
+    """Return the domain with this name or alias.
 
-    Raises InputError with the known names, and PluginError for one of another package that cannot be used.
+    Raises InputError for an unknown name, and PluginError for an unusable domain of another package.
     """
     if name.lower() in domain_plugins():
         return _of_plugin(domain_plugins()[name.lower()])
-    found = _called(name)
-    if found is None:
+    domain = _named(name)
+    if domain is None:
         known = sorted((*(domain.name for domain in builtin_domains()), *domain_plugins()))
         raise InputError(f"unknown domain '{name}'; {expected_one_of(known, name)}")
-    return found
+    return domain
 
 
 def canonical_name(name: str) -> str:
-    """The name of the domain with this name or alias; unknown names stay as they are."""
-    found = _called(name)
-    return name if found is None else found.name
+    """Return the name of the domain with this name or alias; unknown names are returned unchanged."""
+    domain = _named(name)
+    return name if domain is None else domain.name
 
 
 def serving(text: DomainText) -> Domain | None:
-    """The domain with the same predicates and actions as a domain's text, a built-in one first, or None."""
+    """Return the domain with the same predicates and actions as a text, preferably a built-in one, or None."""
     return next((domain for domain in _builtin_first() if domain.serves(text)), None)
 
 
-def _called(name: str) -> Domain | None:
+def _named(name: str) -> Domain | None:
     return next((domain for domain in _builtin_first() if name.lower() in (domain.name, *domain.aliases)), None)
 
 
 def _builtin_first() -> Iterator[Domain]:
-    """The built-in domains, then those of other packages, which are imported only where iteration gets so far."""
+    """Yield the built-in domains, then those of other packages, which are imported at that point."""
     yield from builtin_domains()
-    for plugin in domain_plugins().values():
-        found = _usable(plugin)
-        if found is not None:
-            yield found
+    yield from filter(None, map(_usable, domain_plugins().values()))
 
 
 @cache
@@ -157,13 +158,13 @@ def _of_plugin(plugin: Plugin) -> Domain:
 
 
 def saying(text: DomainText) -> Domain | None:
-    """The domain that serves a text, else one whose words say all its predicates and actions, or None."""
-    found = (domain for domain in _builtin_first() if not (domain.words | domain.others_words).lacking(text))
-    return serving(text) or next(found, None)
+    """Return the domain that serves a text, else one with sentences for all its predicates and actions, or None."""
+    domains = (domain for domain in _builtin_first() if not (domain.words | domain.others_words).lacking(text))
+    return serving(text) or next(domains, None)
 
 
 def words_of(text: DomainText) -> Words:
-    """The words of the domain that says a text, or none, which leave everything as PDDL."""
+    """Return the sentence templates for a text; none if no domain has them."""
     domain = saying(text)
     if domain is None:
         return Words()
@@ -171,15 +172,14 @@ def words_of(text: DomainText) -> Words:
 
 
 def draw_scene(text: DomainText, scene: Scene) -> str:
-    """A scene of a domain as SVG, by the domain that says its text, or else by its structure alone."""
-    (drawn,) = draw_series(text, [scene])
-    return drawn
+    """Draw a scene as SVG, by the drawing of its domain or by its structure alone."""
+    return draw_series(text, [scene])[0]
 
 
 def draw_series(text: DomainText, scenes: Sequence[Scene], before: Sequence[int] = ()) -> list[str]:
-    """Scenes that follow each other, each as SVG; `before` has the number of the scene that each one follows.
+    """Draw scenes of a series as SVG; `before` has the index of the predecessor of each scene (-1: none).
 
-    Where the domain arranges them, what a step does not touch stays where it is, and all are drawn equally large.
+    If the domain arranges them, unaffected objects keep their positions and all drawings have one size.
     """
     domain = saying(text)
     if domain is None or domain.draw is None:
@@ -191,19 +191,19 @@ def draw_series(text: DomainText, scenes: Sequence[Scene], before: Sequence[int]
 
 
 def _with_kinds(domain: Domain, text: DomainText, scene: Scene) -> Scene:
-    """A scene of another model with the types that are predicates in the domain's own as atoms."""
+    """Add atoms for types that are predicates in the domain's own model."""
     kinds = domain.words.atoms.keys() - text.predicates.keys()
     typed = {
-        Atom(kind, (each.name,))
-        for each in scene.objects
-        for declared in each.types
+        Atom(kind, (name,))
+        for name, types in scene.objects
+        for declared in types
         for kind in kinds & text.supertypes(declared)
     }
     return replace(scene, atoms=scene.atoms | typed)
 
 
 def draw_goal(text: DomainText, scene: Scene) -> str:
-    """A scene's goal as a scene of its own: its positive atoms beside the static ones, everything else left open."""
+    """Draw a goal: its positive atoms and the static atoms; all other atoms are undetermined."""
     static = {atom for atom in scene.atoms if atom.predicate not in text.fluent_predicates}
-    wanted = {literal.atom for literal in scene.goal if literal.positive}
-    return draw_scene(text, replace(scene, atoms=frozenset(static | wanted), partial=True))
+    goal = {literal.atom for literal in scene.goal if literal.positive}
+    return draw_scene(text, replace(scene, atoms=frozenset(static | goal), partial=True))

@@ -6,28 +6,25 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.layout import keep_places
 from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, hint, token, whole
-from sgp.planning.domain import Place, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.planning.pddl import Atom
 
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
-
-_TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # as the models call them
+_TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # predicates of the two models
+_TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
 
 
 def generate(rng: Generator, blocks: int, one_tower: int = 1) -> str:
-    """Towers drawn uniformly over all arrangements, to be rebuilt as one tower in another order.
+    """Draw initial towers uniformly over all arrangements; the goal is one tower of all blocks in random order.
 
-    Without `one_tower` (0) they are to become another arrangement, drawn likewise.
+    If `one_tower` is 0, the goal is another random arrangement.
     """
-    names = [f"b{number}" for number in range(1, blocks + 1)]
+    names = numbered("b", blocks)
     goal = [rng.permutation(blocks).tolist()] if one_tower else _towers(rng, blocks)  # bottom first
     towers = _towers(rng, blocks)
     while sorted(towers) == sorted(goal):
@@ -35,9 +32,9 @@ def generate(rng: Generator, blocks: int, one_tower: int = 1) -> str:
     init = ["(handempty)"]
     for tower in towers:
         init += [f"(ontable {names[tower[0]]})", f"(clear {names[tower[-1]]})", *_stacked(tower, names)]
-    wanted = [] if one_tower else [f"(ontable {names[tower[0]]})" for tower in goal]
-    wanted += [fact for tower in goal for fact in _stacked(tower, names)]
-    return problem_pddl(f"blocksworld-{blocks}", "blocksworld", names, sorted(init), wanted)
+    facts = [] if one_tower else [f"(ontable {names[tower[0]]})" for tower in goal]
+    facts += [fact for tower in goal for fact in _stacked(tower, names)]
+    return problem_pddl(f"blocksworld-{blocks}", "blocksworld", names, sorted(init), facts)
 
 
 def _stacked(tower: Sequence[int], names: Sequence[str]) -> list[str]:
@@ -45,10 +42,10 @@ def _stacked(tower: Sequence[int], names: Sequence[str]) -> list[str]:
 
 
 def _towers(rng: Generator, blocks: int) -> list[list[int]]:
-    """Towers of blocks, bottom first, uniform over all arrangements (Slaney and Thiebaux 2001, section 2).
+    """Draw towers of blocks, bottom first, uniformly over all arrangements (Slaney and Thiebaux 2001, section 2).
 
-    Every block begins as a floating tower; one after the other is placed on the table or on another tower, with
-    probabilities from the number of arrangements that can still be reached.
+    Every block begins as a floating tower. One after the other is placed on the table or on another tower, with
+    probabilities from the numbers of arrangements that remain reachable.
     """
     floating = [[int(block)] for block in rng.permutation(blocks)]
     grounded: list[list[int]] = []
@@ -60,7 +57,7 @@ def _towers(rng: Generator, blocks: int) -> list[list[int]]:
         if rng.random() < on_table:
             grounded.append(tower)
         else:
-            # Every other tower is equally likely; a tower lands on the top of the one below it.
+            # Every other tower is equally likely to be below.
             other = int(rng.integers(places))
             (floating + grounded)[other].extend(tower)
     return grounded
@@ -68,11 +65,8 @@ def _towers(rng: Generator, blocks: int) -> list[list[int]]:
 
 @lru_cache(maxsize=2)
 def _arrangements(most: int) -> list[list[int]]:
-    """In how many ways i floating towers can be placed onto each other or the table when j towers stand there.
-
-    Row i, column j, for at most `most` towers.
-    """
-    rows = [[1] * (most + 1)]  # no floating towers left, for every number of grounded ones
+    """Return in row i, column j in how many ways i floating towers can be placed if j towers stand on the table."""
+    rows = [[1] * (most + 1)]  # no floating towers left
     for placed in range(1, most + 1):
         last = rows[-1]
         rows.append([(placed - 1 + towers) * last[towers] + last[towers + 1] for towers in range(most + 1 - placed)])
@@ -80,21 +74,18 @@ def _arrangements(most: int) -> list[list[int]]:
 
 
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
-    """A block is 0 on the table, -1 in the hand, j on block j (state-centric, Table 6)."""
-    found = {}
+    """Return 0 for a block on the table, -1 in the hand, j on block j (state-centric, Table 6)."""
+    values = {}
     for predicate, names in atoms:
-        if predicate == "on":
-            found[number[names[0]]] = number[names[1]]
-        elif predicate in (*_TABLE, "holding"):
-            found[number[names[0]]] = 0 if predicate in _TABLE else -1
-    return found
+        if predicate in ("on", "holding", *_TABLE):
+            values[number[names[0]]] = number[names[1]] if predicate == "on" else 0 if predicate in _TABLE else -1
+    return values
 
 
 def draw(scene: Scene) -> str:
-    """Towers on a table, in the order of their lowest blocks in the PDDL, and the hand above them.
+    """Draw towers on a table, in the PDDL order of their lowest blocks, and the hand above them.
 
-    A clear block has a knob. A tower of which the atoms do not say where it stands, as in most goals, has a dashed
-    line below it.
+    A clear block has a knob. A tower with unknown ground, as in most goals, has a dashed line below it.
     """
     on, held, onto = scene.pairs("on"), scene.unary("holding"), _on_table(scene)
     size = len(scene.names)
@@ -102,54 +93,46 @@ def draw(scene: Scene) -> str:
     font = min(12.0, row - 7)
     width = min(max([row * 1.4, *(breadth(name, font) + 12 for name in scene.names)]), 120)
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
-    towers = _standing_ones(scene)
-    tops = _in_columns(scene, towers)
+    towers = _towers_of(scene)
+    columns_of = _in_columns(scene, towers)
     rows = max([*map(len, towers), scene.places.capacity.get(_HEIGHT, 0) if scene.places else 0])
-    fitting = max(1, int((WIDEST + 12) // (width + 12)))
-    shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
-    columns = min(fitting, max(len(tops), 1))
-    tables = [_table(shelf, blocks, onto, columns, width, row, rows) for shelf in shelves]
+    across = max(1, int((WIDEST + 12) // (width + 12)))
+    columns = min(across, max(len(columns_of), 1))
+    tables = [
+        _table(columns_of[first : first + across], blocks, onto, columns, width, row, rows)
+        for first in range(0, len(columns_of), across)
+    ]
     loose = [blocks[name] for name in scene.names if name not in _known(scene)] if scene.partial else []
     hand = [] if scene.partial and not held and not _is_empty(scene) else [_hand(scene, blocks, row)]
     supports = Counter([block for block, _ in on] + held + list(onto))
     loads = Counter(below for _, below in on)
     also = [Atom("on", pair) for pair in on if supports[pair[0]] > 1 or loads[pair[1]] > 1]
     content = column([*hand, *tables, aside(scene, loose, columns * (width + 12))], gap=10)
-    doing = f"the hand holds {', '.join(held)}" if held else "the hand is empty" if hand else "the hand is left open"
-    sentence = f"Blocksworld with {size} blocks in {len(towers)} {'tower' if len(towers) == 1 else 'towers'}, {doing}"
+    status = f"the hand holds {', '.join(held)}" if held else "the hand is empty" if hand else "the hand is left open"
+    sentence = f"Blocksworld with {size} blocks in {len(towers)} {'tower' if len(towers) == 1 else 'towers'}, {status}"
     return whole(scene, sentence, content, also)
 
 
-_TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
-
-
 def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
-    """A tower keeps its column as long as its lowest block stays, and all drawings have room for the highest."""
+    """Keep the column of a tower as long as its lowest block stays; all drawings have space for the highest tower."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
-        towers = _standing_ones(scene)
+        towers = _towers_of(scene)
         yield from ((tower[0], _TOWERS) for tower in towers)
         yield from ((block, _HEIGHT) for block in max(towers, key=len, default=()))
 
     return keep_places(scenes, before, where)
 
 
-def _standing_ones(scene: Scene) -> list[tuple[str, ...]]:
-    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it mentions."""
-    known = _known(scene) if scene.partial else scene.names
-    towers = _standing(scene, [name for name in scene.names if name in known])
-    return [tower for tower in towers if tower not in [(block,) for block in scene.unary("holding")]]
-
-
 def _known(scene: Scene) -> set[str]:
-    """The blocks that some atom mentions."""
+    """Return the blocks that some atom mentions."""
     return {block for pair in scene.pairs("on") for block in pair}.union(
         scene.unary("holding"), _on_table(scene), scene.unary("clear")
     )
 
 
 def _in_columns(scene: Scene, towers: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """What stands in each column: in a series where it stood before, so that some are empty."""
+    """Return the tower in each column; in a series, towers keep their columns and some columns are empty."""
     if scene.places is None:
         return list(towers)
     columns: list[tuple[str, ...]] = [()] * scene.places.capacity.get(_TOWERS, 0)
@@ -163,18 +146,22 @@ def _on_table(scene: Scene) -> set[str]:
 
 
 def _is_empty(scene: Scene) -> bool:
-    """Whether the hand is said to be empty."""
     return any(Atom(word, ()) in scene.atoms for word in _EMPTY)
 
 
-def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
-    """Towers, lowest block first; of blocks that stand in a circle the first in the PDDL counts as the lowest."""
+def _towers_of(scene: Scene) -> list[tuple[str, ...]]:
+    """Return towers, lowest block first, without the held block; those of a goal have only blocks that it mentions.
+
+    In a cycle of blocks, the first in PDDL order counts as the lowest.
+    """
+    known = _known(scene) if scene.partial else scene.place
     above: dict[str, list[str]] = {}
     for upper, lower in scene.pairs("on"):
         above.setdefault(lower, []).append(upper)
     upper_ones = {upper for upper, _ in scene.pairs("on")} - _on_table(scene)
+    blocks = [name for name in scene.names if name in known]
     towers, seen = [], set[str]()
-    for lowest in sorted(blocks, key=upper_ones.__contains__):  # what stands on no block first
+    for lowest in sorted(blocks, key=upper_ones.__contains__):  # blocks on no other block first
         if lowest in seen and lowest in upper_ones:
             continue
         tower, waiting = [], [lowest]
@@ -185,13 +172,14 @@ def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
                 waiting += reversed(above.get(block, []))
         seen.update(tower)
         towers.append(tuple(tower))
-    return towers
+    held = [(block,) for block in scene.unary("holding")]
+    return [tower for tower in towers if tower not in held]
 
 
 def _block(scene: Scene, name: str, width: float, row: float) -> Box:
-    """A block; a knob on its top where it is clear."""
-    said = hint(scene, name, "on", *_TABLE, "holding", "clear")
-    box = token(scene, name, name, OBJECT_COLOUR, said, height=row - 1, width=width)
+    """Draw a block, with a knob if it is clear."""
+    text = hint(scene, name, "on", *_TABLE, "holding", "clear")
+    box = token(scene, name, name, OBJECT_COLOUR, text, height=row - 1, width=width)
     clear = name in scene.unary("clear")
 
     def at(x: float, y: float) -> str:
@@ -210,7 +198,7 @@ def _table(
     row: float,
     rows: int,
 ) -> Box:
-    """Towers that stand on one table, in columns of so many rows; some are empty."""
+    """Draw towers on one table in columns of `rows` blocks, some of them empty."""
     height = rows * row + 6
 
     def at(x: float, y: float) -> str:
@@ -235,7 +223,7 @@ def _table(
 
 
 def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
-    """The hand: fingers spread and the word "empty" where it is, else closed, around what it holds."""
+    """Draw the hand: spread fingers and the word "empty", or closed around the held blocks."""
     held = [blocks[name] for name in scene.unary("holding") if name in blocks]
     empty = _is_empty(scene)
     widest = max((block.width for block in blocks.values()), default=30)
@@ -252,8 +240,8 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
             stroke_linejoin="round",
         )
         inside = [block.at(x + 8 + place * (block.width + 4), y + 14) for place, block in enumerate(held)]
-        said = "empty" if empty else "" if held else "closed"
-        label = drawing.text(f"hand {said}".strip(), x + width + 8, y + row / 2 + 12)
+        status = "empty" if empty else "" if held else "closed"
+        label = drawing.text(f"hand {status}".strip(), x + width + 8, y + row / 2 + 12)
         return drawing.group("hand", [fingers, *inside, label], class_="hand")
 
     return Box(width + 80, row + 24, at)
@@ -261,12 +249,8 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
 
 DOMAIN = builtin_domain(
     "blocksworld",
-    Sizes(
-        bounds={"blocks": (2, None), "one_tower": (0, 1)},
-        count=lambda blocks, one_tower=1: blocks,
-        free=frozenset({"one_tower"}),
-    ),
     generate,
+    count=lambda blocks, one_tower=1: blocks,
     slots=Slots(slot_values),
     draw=draw,
     arrange=arrange,

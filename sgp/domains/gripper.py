@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
 from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, hint, natural, short_names, token, whole
-from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Generator, Scene, Slots, problem_pddl
 from sgp.planning.pddl import Atom
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
 
 
 def generate(rng: Generator, balls: int, delivered: int = 0) -> str:
-    """The robot and the balls, but for `delivered` ones, in one room, all balls wanted in the other.
-
-    The order of the balls is random.
-    """
+    """Place the robot and all but `delivered` balls, in random order, in a room; the goal is the other room."""
     names = [f"ball{number + 1}" for number in rng.permutation(balls)]
     init = ["(room rooma)", "(room roomb)", "(gripper left)", "(gripper right)"]
     init += [f"(ball {name})" for name in names]
@@ -32,25 +25,25 @@ def generate(rng: Generator, balls: int, delivered: int = 0) -> str:
 
 
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
-    """The robot's room; a ball's room, or -j in gripper j; a gripper is 0 or holds ball j (state-centric, Table 6)."""
-    found = {}
+    """Return the robot's room; a ball's room, or -j in gripper j; a gripper's ball j or 0 (state-centric, Table 6)."""
+    values = {}
     for predicate, names in atoms:
         if predicate == "at-robby":
-            found[0] = number[names[0]]
+            values[0] = number[names[0]]
         elif predicate == "at":
-            found[number[names[0]]] = number[names[1]]
+            values[number[names[0]]] = number[names[1]]
         elif predicate == "carry":
             ball, gripper = (number[name] for name in names)
-            found[ball], found[gripper] = -gripper, ball
+            values[ball], values[gripper] = -gripper, ball
         elif predicate == "free":
-            found[number[names[0]]] = 0
-    return found
+            values[number[names[0]]] = 0
+    return values
 
 
 def draw(scene: Scene) -> str:
-    """Rooms side by side, each with a place for every ball, so that balls stay put; the robot stands in its room.
+    """Draw rooms side by side, each with a place for every ball, and the robot in its room.
 
-    What the atoms place nowhere stands below. Balls called by a word and a number show the number.
+    Objects without a place are below. Balls named by a word and a number show the number.
     """
     rooms, grippers, robots = scene.unary("room"), scene.unary("gripper"), scene.unary("at-robby")
     balls = sorted((name for name in scene.names if name not in {*rooms, *grippers}), key=natural)
@@ -58,16 +51,9 @@ def draw(scene: Scene) -> str:
     widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
     discs = {
         ball: token(
-            scene,
-            ball,
-            labels[ball],
-            OBJECT_COLOUR,
-            hint(scene, ball, "at", "carry"),
-            height=26,
-            width=widest,
-            round_=True,
+            scene, ball, label, OBJECT_COLOUR, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
         )
-        for ball in balls
+        for ball, label in labels.items()
     }
     at, carry = scene.pairs("at"), scene.pairs("carry")
     robot = _robot(scene, grippers, discs)
@@ -91,7 +77,7 @@ def draw(scene: Scene) -> str:
 
 
 def _shelf(inside: Sequence[str], discs: Mapping[str, Box]) -> Box:
-    """The places of all balls; "" marks an empty one."""
+    """Draw the places of all balls; an empty place is ""."""
     pitch = max((disc.width for disc in discs.values()), default=26) + 4
     columns = max(5, ceil(sqrt(len(inside) * 1.5)))
 
@@ -106,7 +92,7 @@ def _shelf(inside: Sequence[str], discs: Mapping[str, Box]) -> Box:
 
 
 def _robot(scene: Scene, grippers: Sequence[str], discs: Mapping[str, Box]) -> Box:
-    """The robot and its grippers."""
+    """Draw the robot and its grippers."""
     claws = [_claw(scene, gripper, discs) for gripper in grippers]
 
     def body(x: float, y: float) -> str:
@@ -119,11 +105,11 @@ def _robot(scene: Scene, grippers: Sequence[str], discs: Mapping[str, Box]) -> B
 
 
 def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
-    """A gripper: fingers spread where it is free, else closed, around what it holds."""
+    """Draw a gripper: spread fingers if it is free, or closed around the held balls."""
     held = [ball for ball, where in scene.pairs("carry") if where == gripper and ball in discs]
     free = gripper in scene.unary("free")
     content = flow([discs[ball] for ball in held], WIDEST / 2, gap=2) if held else words("free" if free else "", 10)
-    widest = max((disc.width for disc in discs.values()), default=0)  # so that nothing moves when a ball is picked
+    widest = max((disc.width for disc in discs.values()), default=0)  # the width is the same with and without a ball
     width = max(content.width, breadth(gripper, 10), widest) + 14
 
     def at(x: float, y: float) -> str:
@@ -137,22 +123,18 @@ def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
             stroke_linejoin="round",
         )
         name = drawing.text(gripper, x + width / 2, y + 10, text_anchor="middle", font_size=10)
-        said = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
+        status = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
         inner = content.at(x + (width - content.width) / 2, y + 18)
-        return drawing.group(f"{gripper}: {said or 'closed'}", [fingers, name, inner])
+        return drawing.group(f"{gripper}: {status or 'closed'}", [fingers, name, inner])
 
     return Box(width, 48, at)
 
 
 DOMAIN = builtin_domain(
     "gripper",
-    Sizes(
-        bounds={"balls": (1, None), "delivered": (0, None)},
-        count=lambda balls, delivered=0: balls + 4,
-        allowed=lambda balls, delivered=0: delivered < balls,
-        free=frozenset({"delivered"}),
-    ),
     generate,
+    count=lambda balls, delivered=0: balls + 4,
+    allowed=lambda balls, delivered=0: delivered < balls,
     slots=Slots(slot_values, has_global=True),
     draw=draw,
 )

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from sgp.domains import builtin_domain
-from sgp.planning.domain import Sizes, problem_pddl, typed
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
+from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 
 def generate(rng: Generator, passengers: int, floors: int) -> str:
-    """Passengers and the lift on random floors; every passenger wants to another one. `(above f1 f2)`: f2 is higher."""
-    people = [f"p{number}" for number in range(1, passengers + 1)]
-    levels = [f"f{number}" for number in range(1, floors + 1)]
+    """Place passengers and lift on random floors; the goal of each passenger is another floor.
+
+    `(above f1 f2)` means that f2 is higher.
+    """
+    people, levels = numbered("p", passengers), numbered("f", floors)
     init = [f"(above {lower} {upper})" for lower, upper in combinations(levels, 2)]
     for person in people:
-        start, wanted = rng.choice(floors, 2, replace=False).tolist()
-        init += [f"(origin {person} {levels[start]})", f"(destin {person} {levels[wanted]})"]
-    init.append(f"(lift-at {levels[int(rng.integers(floors))]})")
+        start, end = rng.choice(floors, 2, replace=False).tolist()
+        init += [f"(origin {person} {levels[start]})", f"(destin {person} {levels[end]})"]
+    init.append(f"(lift-at {pick(rng, levels)})")
     objects = typed({"passenger": people, "floor": levels})
-    goal = [f"(served {person})" for person in people]
-    return problem_pddl(f"miconic-{passengers}-{floors}", "miconic", objects, init, goal)
+    return problem_pddl(
+        f"miconic-{passengers}-{floors}", "miconic", objects, init, [f"(served {person})" for person in people]
+    )
 
 
-DOMAIN = builtin_domain(
-    "miconic",
-    Sizes(bounds={"passengers": (1, None), "floors": (2, None)}, count=lambda passengers, floors: passengers + floors),
-    generate,
-)
+DOMAIN = builtin_domain("miconic", generate, count=lambda passengers, floors: passengers + floors)

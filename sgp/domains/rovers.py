@@ -1,25 +1,21 @@
-"""Rovers: rovers sample soil and rock, take images, and send what they found to a lander."""
+"""Rovers: rovers sample soil and rock, take images, and send their data to a lander."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from sgp.domains import builtin_domain
-from sgp.planning.domain import Sizes, problem_pddl, typed
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
+from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 _MODES = ["colour", "high_res", "low_res"]
 
 
 def generate(rng: Generator, rovers: int, waypoints: int, cameras: int, objectives: int) -> str:
-    """A mission of which at least one goal can be reached; all goals are drawn from those that can.
+    """Make a mission with at least one reachable goal; all goals are drawn from the reachable ones.
 
     Each waypoint but the first sees a random earlier one, and half as many further pairs see each other. A rover can
-    traverse a tree of half of the waypoints or more, one beside the lander among them, and starts somewhere on it.
-    Samples lie at a third of the waypoints; half of what can be communicated is wanted.
+    traverse a tree of at least half of the waypoints, one beside the lander among them, and starts somewhere on it.
+    Samples lie at a third of the waypoints; half of the data that can be communicated are goals.
     """
     while True:
         text = _mission(rng, rovers, waypoints, cameras, objectives)
@@ -28,31 +24,23 @@ def generate(rng: Generator, rovers: int, waypoints: int, cameras: int, objectiv
 
 
 def _mission(rng: Generator, rovers: int, waypoints: int, cameras: int, objectives: int) -> str | None:
-    """A drawn problem, or None where it has no goal."""
-    crafts, places, devices, aims, stores = (
-        [f"{word}{number}" for number in range(1, count + 1)]
-        for word, count in (
-            ("rover", rovers),
-            ("waypoint", waypoints),
-            ("camera", cameras),
-            ("objective", objectives),
-            ("store", rovers),
-        )
-    )
+    """Draw a problem; None if it has no reachable goal."""
+    crafts, places, stores = numbered("rover", rovers), numbered("waypoint", waypoints), numbered("store", rovers)
+    devices, aims = numbered("camera", cameras), numbered("objective", objectives)
     near = _visibility(rng, waypoints)
     lander = int(rng.integers(waypoints))
     init = [f"(at_lander general {places[lander]})"]
     init += [f"(visible {places[here]} {places[there]})" for here in near for there in sorted(near[here])]
-    reach: list[list[int]] = []
+    reachable: list[list[int]] = []
     carrier = rng.integers(rovers, size=cameras).tolist()
     equipped = {kind: set(_some(rng, rovers, 0.5)) for kind in ("soil", "rock")}
     for rover, craft in enumerate(crafts):
         tree = _tree(rng, near, lander)
-        reach.append(sorted({place for edge in tree for place in edge}))
+        reachable.append(sorted({place for edge in tree for place in edge}))
         for here, there in tree:
-            for pair in ((here, there), (there, here)):
-                init.append(f"(can_traverse {craft} {places[pair[0]]} {places[pair[1]]})")
-        init.append(f"(at {craft} {places[reach[rover][int(rng.integers(len(reach[rover])))]]})")
+            for first, second in ((here, there), (there, here)):
+                init.append(f"(can_traverse {craft} {places[first]} {places[second]})")
+        init.append(f"(at {craft} {places[pick(rng, reachable[rover])]})")
         init += [f"(equipped_for_{kind}_analysis {craft})" for kind in equipped if rover in equipped[kind]]
         init += [f"(equipped_for_imaging {craft})"] if rover in carrier else []
         init += [f"(store_of {stores[rover]} {craft})", f"(empty {stores[rover]})"]
@@ -60,47 +48,37 @@ def _mission(rng: Generator, rovers: int, waypoints: int, cameras: int, objectiv
     for kind in ("soil", "rock"):
         samples = _some(rng, waypoints, 1 / 3)
         init += [f"(at_{kind}_sample {places[place]})" for place in samples]
-        reached = {place for rover in equipped[kind] for place in reach[rover]}
+        reached = {place for rover in equipped[kind] for place in reachable[rover]}
         goals += [f"(communicated_{kind}_data {places[place]})" for place in samples if place in reached]
     views = [_some(rng, waypoints, 1 / 3) or [int(rng.integers(waypoints))] for _ in aims]
     init += [f"(visible_from {aim} {places[place]})" for aim, seen in zip(aims, views, strict=True) for place in seen]
     possible: dict[int, set[str]] = {aim: set() for aim in range(objectives)}
     for device, rover in zip(devices, carrier, strict=True):
-        modes = [_MODES[mode] for mode in _some(rng, len(_MODES), 0.5) or [int(rng.integers(len(_MODES)))]]
+        modes = [_MODES[mode] for mode in _some(rng, len(_MODES), 0.5)] or [pick(rng, _MODES)]
         target = int(rng.integers(objectives))
         init += [f"(on_board {device} {crafts[rover]})", f"(calibration_target {device} {aims[target]})"]
         init += [f"(supports {device} {mode})" for mode in modes]
-        if set(views[target]) & set(reach[rover]):
+        if set(views[target]) & set(reachable[rover]):
             for aim, seen in enumerate(views):
-                possible[aim] |= set(modes) if set(seen) & set(reach[rover]) else set()
+                possible[aim] |= set(modes) if set(seen) & set(reachable[rover]) else set()
     for aim, modes_of in possible.items():
         if modes_of:
-            mode = sorted(modes_of)[int(rng.integers(len(modes_of)))]
-            goals.append(f"(communicated_image_data {aims[aim]} {mode})")
+            goals.append(f"(communicated_image_data {aims[aim]} {pick(rng, sorted(modes_of))})")
     if not goals:
         return None
-    wanted = [goals[number] for number in _some(rng, len(goals), 0.5)] or [goals[int(rng.integers(len(goals)))]]
-    objects = typed(
-        {
-            "lander": ["general"],
-            "mode": _MODES,
-            "rover": crafts,
-            "store": stores,
-            "waypoint": places,
-            "camera": devices,
-            "objective": aims,
-        }
-    )
-    return problem_pddl(f"rovers-{rovers}-{waypoints}", "rover", objects, init, wanted)
+    chosen = [goals[number] for number in _some(rng, len(goals), 0.5)] or [pick(rng, goals)]
+    objects = {"lander": ["general"], "mode": _MODES, "rover": crafts, "store": stores, "waypoint": places}
+    objects |= {"camera": devices, "objective": aims}
+    return problem_pddl(f"rovers-{rovers}-{waypoints}", "rover", typed(objects), init, chosen)
 
 
 def _some(rng: Generator, count: int, share: float) -> list[int]:
-    """The numbers below `count` that were drawn, each with probability `share`."""
+    """Draw numbers below `count`, each with probability `share`."""
     return [number for number in range(count) if rng.random() < share]
 
 
 def _visibility(rng: Generator, waypoints: int) -> dict[int, set[int]]:
-    """Which waypoints each waypoint sees; all are connected, and who sees is seen."""
+    """Return the waypoints that each waypoint sees: a connected, symmetric relation."""
     near: dict[int, set[int]] = {place: set() for place in range(waypoints)}
     pairs = [(int(rng.integers(place)), place) for place in range(1, waypoints)]
     pairs += [tuple(rng.choice(waypoints, 2, replace=False).tolist()) for _ in range(waypoints // 2)]
@@ -111,13 +89,14 @@ def _visibility(rng: Generator, waypoints: int) -> dict[int, set[int]]:
 
 
 def _tree(rng: Generator, near: Mapping[int, Collection[int]], lander: int) -> list[tuple[int, int]]:
-    """Edges of a random tree of half of the waypoints or more (two at least), grown from one that sees the lander's."""
-    first = sorted(near[lander])[int(rng.integers(len(near[lander])))]
+    """Return the edges of a random tree of at least half of the waypoints (two or more), rooted beside the lander."""
+    first = pick(rng, sorted(near[lander]))
     size = int(rng.integers(max(2, (len(near) + 1) // 2), len(near) + 1))
     reached, tree = {first}, list[tuple[int, int]]()
     while len(reached) < size:
-        border = [(here, there) for here in sorted(reached) for there in sorted(near[here]) if there not in reached]
-        edge = border[int(rng.integers(len(border)))]
+        edge = pick(
+            rng, [(here, there) for here in sorted(reached) for there in sorted(near[here]) if there not in reached]
+        )
         tree.append(edge)
         reached.add(edge[1])
     return tree
@@ -125,10 +104,7 @@ def _tree(rng: Generator, near: Mapping[int, Collection[int]], lander: int) -> l
 
 DOMAIN = builtin_domain(
     "rovers",
-    Sizes(
-        bounds={"rovers": (1, None), "waypoints": (2, None), "cameras": (1, None), "objectives": (1, None)},
-        # A rover has a store; a lander and three modes are always there (dynamic validation, section 2).
-        count=lambda rovers, waypoints, cameras, objectives: 2 * rovers + waypoints + cameras + objectives + 4,
-    ),
     generate,
+    # Every rover has a store; there are a lander and three modes (dynamic validation, section 2).
+    count=lambda rovers, waypoints, cameras, objectives: 2 * rovers + waypoints + cameras + objectives + 4,
 )

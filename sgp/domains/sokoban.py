@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sgp.domains import builtin_domain
-from sgp.planning.domain import Sizes, problem_pddl, typed
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
+from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 _Cell = tuple[int, int]
 _STEPS = {"down": (0, 1), "up": (0, -1), "left": (-1, 0), "right": (1, 0)}
-_PULLS = 8  # tries to pull a box that a problem of one box makes; more boxes make more
+_PULLS = 8  # attempted pulls for each box
 
 
 def generate(rng: Generator, cells: int, boxes: int) -> str:
-    """A cave of `cells` cells in which every box starts elsewhere than it is wanted.
+    """Make a cave of `cells` cells in which no box starts at its goal.
 
-    The problem is made from its end: boxes begin where they are wanted and are pulled away at random, so that pushing
-    them back is a plan. Where a box could not be pulled away, another cave is drawn.
+    The problem is made backwards: boxes are pulled away from their goals at random, so that pushing them back is a
+    plan. If a box could not be pulled away, another cave is drawn.
     """
     while True:
         cave = _cave(rng, cells)
         inside = set(cave)
-        # From where a box can be pulled if no other is in the way.
+        # Cells from which a box can be pulled if no other is in the way.
         fit = [c for c in cave if any({_moved(c, step), _moved(c, step, 2)} <= inside for step in _STEPS.values())]
         if len(fit) < boxes:
             continue
         ends = [fit[place] for place in rng.choice(len(fit), boxes, replace=False).tolist()]
-        found = _pulled_away(rng, inside, ends)
-        if found is not None:
+        pulled = _pull_away(rng, inside, ends)
+        if pulled is not None:
             break
-    starts, keeper = found
+    starts, keeper = pulled
     names = {cell: f"l{cell[0]}-{cell[1]}" for cell in sorted(cave, key=lambda cell: (cell[1], cell[0]))}
-    crates = [f"box{number}" for number in range(1, boxes + 1)]
+    crates = numbered("box", boxes)
     init = [f"(at-robot {names[keeper]})"]
     init += [f"(at {crate} {names[start]})" for crate, start in zip(crates, starts, strict=True)]
     init += [f"(clear {name})" for cell, name in names.items() if cell not in starts]
@@ -52,7 +47,7 @@ def _moved(cell: _Cell, step: _Cell, times: int = 1) -> _Cell:
 
 
 def _cave(rng: Generator, cells: int) -> list[_Cell]:
-    """Connected cells: one after the other is added at a random place of the border; the least coordinates are 0."""
+    """Return connected cells, added one by one at a random place of the border; the least coordinates are 0."""
     cave, border = [(0, 0)], [*_STEPS.values()]
     known = {*cave, *border}
     while len(cave) < cells:
@@ -65,14 +60,13 @@ def _cave(rng: Generator, cells: int) -> list[_Cell]:
     return [(x - left, y - top) for x, y in cave]
 
 
-def _pulled_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[list[_Cell], _Cell] | None:
-    """Where boxes stand after random pulls, none of which brings a box back to where it began, and the keeper.
+def _pull_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[list[_Cell], _Cell] | None:
+    """Return the cells of the boxes after random pulls, and the keeper's; None if some box could not be pulled.
 
-    None where a box could not be pulled.
+    No pull moves a box to its goal.
     """
     places, free = list(ends), cave - set(ends)
-    outside = sorted(free)
-    near = _reached(free, outside[int(rng.integers(len(outside)))])
+    near = _reachable(free, pick(rng, sorted(free)))
     for _ in range(_PULLS * len(ends)):
         box = int(rng.integers(len(places)))
         place = places[box]
@@ -82,33 +76,33 @@ def _pulled_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[l
             if _moved(place, step) in near and _moved(place, step) != ends[box] and _moved(place, step, 2) in free
         ]
         if pulls:
-            step = pulls[int(rng.integers(len(pulls)))]
+            step = pick(rng, pulls)
             places[box] = _moved(place, step)
             free ^= {place, places[box]}
-            near = _after_pull(near, free, place, step)
+            near = _reachable_after_pull(near, free, place, step)
     if any(place == end for place, end in zip(places, ends, strict=True)):
         return None
-    inside = sorted(near)
-    return places, inside[int(rng.integers(len(inside)))]
+    return places, pick(rng, sorted(near))
 
 
-def _after_pull(near: set[_Cell], free: set[_Cell], left: _Cell, step: _Cell) -> set[_Cell]:
-    """What the keeper, two steps from the cell that a box was pulled from, reaches of the free cells now.
+def _reachable_after_pull(near: set[_Cell], free: set[_Cell], left: _Cell, step: _Cell) -> set[_Cell]:
+    """Return the free cells that the keeper can reach after it pulled a box from the cell `left` by `step`.
 
-    Looked for anew, which takes long in a large cave, only where the box may have parted what was reached before.
+    They are searched from scratch, which is slow in a large cave, only if the box may have split the cells `near` that
+    were reachable before.
     """
     box, keeper = _moved(left, step), _moved(left, step, 2)
     around = {(box[0] + right, box[1] + down) for right in (-1, 0, 1) for down in (-1, 0, 1)} & free
     beside = {_moved(box, side) for side in _STEPS.values()} & free
-    if not beside <= _reached(around, keeper):
-        return _reached(free, keeper)
+    if not beside <= _reachable(around, keeper):
+        return _reachable(free, keeper)
     near.remove(box)
-    return _reached(free, left, near)
+    return _reachable(free, left, near)
 
 
-def _reached(free: set[_Cell], start: _Cell, near: set[_Cell] | None = None) -> set[_Cell]:
-    """The free cells to which the keeper can walk from one of them, and those `near`, to which it takes them."""
-    reached = set() if near is None else near
+def _reachable(free: set[_Cell], start: _Cell, reached: set[_Cell] | None = None) -> set[_Cell]:
+    """Return the free cells reachable from `start`; the set `reached`, if given, is extended."""
+    reached = set() if reached is None else reached
     reached.add(start)
     border = [start]
     while border:
@@ -121,13 +115,9 @@ def _reached(free: set[_Cell], start: _Cell, near: set[_Cell] | None = None) -> 
 
 DOMAIN = builtin_domain(
     "sokoban",
-    Sizes(
-        bounds={"cells": (8, None), "boxes": (1, None)},
-        # The four directions are the domain's.
-        count=lambda cells, boxes: cells + boxes,
-        allowed=lambda cells, boxes: cells >= 8 * boxes,  # with room to pull every box away from its place
-    ),
     generate,
-    # At most one box for each row of a square warehouse: with more, some can soon be pulled no further.
+    count=lambda cells, boxes: cells + boxes,  # the four directions are constants
+    allowed=lambda cells, boxes: cells >= 8 * boxes,  # space to pull every box away from its goal
+    # At most one box for each row of a square warehouse; among more boxes, some can soon be pulled no further.
     tracked=lambda cells, boxes: boxes * boxes <= cells,
 )

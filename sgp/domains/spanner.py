@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sgp.domains import builtin_domain
-from sgp.planning.domain import Sizes, problem_pddl, typed
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
+from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 
 def generate(rng: Generator, spanners: int, nuts: int, locations: int) -> str:
-    """The man in the shed, spanners at random ones of `locations` places on the way, all nuts at the gate at its end.
+    """Place the man in the shed, spanners at random locations of the way, and all nuts at the gate, its end.
 
-    A spanner tightens one nut, and nobody walks back: who leaves too many spanners behind is in a dead end.
+    A spanner tightens one nut, and no way leads back: leaving too many spanners behind is a dead end.
     """
-    tools, screws, places = (
-        [f"{word}{number}" for number in range(1, count + 1)]
-        for word, count in (("spanner", spanners), ("nut", nuts), ("location", locations))
-    )
+    tools, screws, places = numbered("spanner", spanners), numbered("nut", nuts), numbered("location", locations)
     way = ["shed", *places, "gate"]
     init = ["(at bob shed)"]
     for tool in tools:
-        init += [f"(at {tool} {places[int(rng.integers(locations))]})", f"(usable {tool})"]
+        init += [f"(at {tool} {pick(rng, places)})", f"(usable {tool})"]
     for screw in screws:
         init += [f"(loose {screw})", f"(at {screw} gate)"]
     init += [f"(link {here} {there})" for here, there in pairwise(way)]
@@ -35,11 +28,7 @@ def generate(rng: Generator, spanners: int, nuts: int, locations: int) -> str:
 
 DOMAIN = builtin_domain(
     "spanner",
-    Sizes(
-        bounds={"spanners": (1, None), "nuts": (1, None), "locations": (1, None)},
-        # A man, the shed and the gate are always there.
-        count=lambda spanners, nuts, locations: spanners + nuts + locations + 3,
-        allowed=lambda spanners, nuts, locations: spanners >= nuts,
-    ),
     generate,
+    count=lambda spanners, nuts, locations: spanners + nuts + locations + 3,  # a man, the shed and the gate
+    allowed=lambda spanners, nuts, locations: spanners >= nuts,
 )

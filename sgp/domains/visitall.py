@@ -6,30 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth
 from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
-from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Generator, Scene, Slots, pick, problem_pddl
 from sgp.planning.pddl import Atom
-
-if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
-    from numpy.random import Generator
 
 
 def generate(rng: Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
-    """A grid of `width` x `height` cells, all to be visited, from cell `start` (row by row; None: a random one).
+    """Make a connected grid of `width` x `height` cells without `holes` random ones; the goal is to visit all cells.
 
-    `holes` cells, drawn one after the other, are left out; what remains is connected.
+    The robot starts at cell `start`, counted row by row (None: a random one).
     """
     there = [(x, y) for y in range(height) for x in range(width)]
     for _ in range(holes):
         there.remove(_removable(rng, there))
     cells = [f"c{x}-{y}" for x, y in there]
-    first = cells[int(rng.integers(len(cells))) if start is None else start]
+    first = pick(rng, cells) if start is None else cells[start]
     inside = set(there)
     connected = [
         f"(connected c{x}-{y} c{x + dx}-{y + dy})"
@@ -43,9 +39,8 @@ def generate(rng: Generator, width: int, height: int, start: int | None = None, 
 
 
 def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """A random cell without which the others stay connected."""
-    places: list[int] = rng.permutation(len(there)).tolist()
-    for place in places:
+    """Draw a cell without which the others remain connected."""
+    for place in rng.permutation(len(there)).tolist():
         rest = set(there) - {there[place]}
         reached = {next(iter(sorted(rest)))}
         border = list(reached)
@@ -55,16 +50,12 @@ def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, i
             reached |= new
             border += new
         if reached == rest:
-            return there[place]
-    raise AssertionError("a connected grid of two cells or more has a cell that can be left out")
-
-
-def _inside(width: int, height: int, start: int | None = None, holes: int = 0) -> bool:
-    return holes < width * height and (start is None or start < width * height - holes)
+            return there[place]  # exists, as in every connected graph
+    raise AssertionError
 
 
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
-    """The robot's cell; a cell is 1 once visited (state-centric, Table 6)."""
+    """Return the robot's cell, and 1 for a visited cell (state-centric, Table 6)."""
     return {
         0 if predicate == "at-robot" else number[names[0]]: number[names[0]] if predicate == "at-robot" else 1
         for predicate, names in atoms
@@ -73,9 +64,9 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
 
 
 def draw(scene: Scene) -> str:
-    """The grid as the cells' names tell it (walls where neighbours are not connected), or cells and their links.
+    """Draw the grid by the cells' names (walls between unconnected neighbours), or cells and their links.
 
-    A visited cell is shaded, one that is still to be visited has a pellet, and the goal's visited cells are checked.
+    A visited cell is shaded, a cell that must be visited has a pellet, and satisfied goals are checked.
     """
     robots, visited = scene.unary("at-robot"), set(scene.unary("visited"))
     static = frozenset(atom for atom in scene.atoms if atom.predicate == "connected")
@@ -107,9 +98,9 @@ def draw(scene: Scene) -> str:
 
 @dataclass(frozen=True)
 class _Ground:
-    """What all states of a problem share: where the cells are, and the walls or links between them."""
+    """The parts that all states of a problem share: positions of cells, and walls or links between them."""
 
-    named: bool  # whether the cells' names tell their places
+    named: bool  # whether the cells' names determine their positions
     side: int  # of a cell, in pixels
     centres: Mapping[str, tuple[float, float]]
     lettered: bool  # whether the names of all cells fit
@@ -120,7 +111,7 @@ class _Ground:
 
 @lru_cache(maxsize=64)
 def _ground(scene: Scene) -> _Ground:
-    """The ground of a scene that has nothing but cells and their connections."""
+    """Return the ground of a scene that consists of cells and their connections."""
     cells = scene.names
     linked = [pair for pair in scene.pairs("connected") if pair[0] in scene.place and pair[1] in scene.place]
     named = from_names(cells, linked)
@@ -136,7 +127,7 @@ def _ground(scene: Scene) -> _Ground:
 
 @lru_cache(maxsize=4096)
 def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) -> str:
-    """A cell, of which the scene has nothing else, with its name where it is lettered; most states share most cells."""
+    """Draw the only cell of a scene, with its name if `lettered`; most states share most cells."""
     (cell,) = scene.names
     visited = Atom("visited", (cell,)) in scene.atoms
     x, y = centre[0] - side / 2, centre[1] - side / 2
@@ -144,8 +135,8 @@ def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) 
     parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]
     if lettered:
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
-    wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
-    if visited if scene.partial else wished and not visited:
+    required = any(goal.atom.predicate == "visited" for goal in scene.wishes.get(cell, ()))
+    if visited if scene.partial else required and not visited:
         parts.append(
             drawing.circle(*centre, side / 9, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5)
         )
@@ -154,7 +145,7 @@ def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) 
 
 
 def _robot(x: float, y: float, side: int) -> str:
-    """The robot: a head with two eyes."""
+    """Draw the robot: a head with two eyes."""
     eyes = [drawing.circle(x + dx * side / 10, y - side / 14, side / 16, fill=ROBOT.ink) for dx in (-1, 1)]
     mouth = drawing.line(x - side / 9, y + side / 9, x + side / 9, y + side / 9, stroke=ROBOT.ink, stroke_width=1.5)
     half = side * 0.26
@@ -163,7 +154,7 @@ def _robot(x: float, y: float, side: int) -> str:
 
 
 def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[str, str]]) -> str:
-    """Lines between connected cells."""
+    """Draw lines between connected cells."""
     return "".join(
         drawing.line(*centres[first], *centres[second], stroke="currentColor", stroke_opacity=0.5)
         for first, second in linked
@@ -173,13 +164,9 @@ def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[st
 
 DOMAIN = builtin_domain(
     "visitall",
-    Sizes(
-        bounds={"width": (1, None), "height": (1, None), "start": (0, None), "holes": (0, None)},
-        count=lambda width, height, start=None, holes=0: width * height - holes,
-        allowed=_inside,
-        free=frozenset({"start", "holes"}),
-    ),
     generate,
+    count=lambda width, height, start=None, holes=0: width * height - holes,
+    allowed=lambda width, height, start=None, holes=0: (start or 0) + holes < width * height,
     scaled=lambda width, height, **free: width == height,
     slots=Slots(slot_values, has_global=True),
     draw=draw,

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sgp.encoders import Embeddings
 from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import ConfigurationError, expected_one_of
+from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Successor, Task
-from sgp.planning.words import Words
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""A domain: PDDL, problem generator, size equation, English templates and drawing."""
+"""A domain: PDDL, problem generator, size equation, English sentences and drawing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sgp.errors import ConfigurationError
-from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
-from sgp.planning.words import Words
+from sgp.planning.pddl import Action, Atom, DomainText, Literal, Parameter, read_domain
 
-if TYPE_CHECKING:  # the dashboard draws without numpy, whose import takes a tenth of a second
-    from numpy.random import Generator
+if TYPE_CHECKING:
+    import numpy as np
 
-Arguments = Mapping[str, int]
-_MOST_EMPTY = 200
+Generator: TypeAlias = "np.random.Generator"  # a string, because the dashboard draws without importing numpy
+Arguments: TypeAlias = Mapping[str, int]
+Item = TypeVar("Item")
+_MOST_EMPTY = 200  # consecutive sizes without problems that are tried
 
 
 def any_arguments(**arguments: int) -> bool:
@@ -45,21 +46,20 @@ class Sizes:
             if name not in self.bounds:
                 raise ConfigurationError(f"unknown argument {name}; expected {', '.join(self.bounds)}")
         for name, (least, most) in self.bounds.items():
-            if name not in arguments:
-                if name in self.free:
-                    continue
+            if name in arguments:
+                value = arguments[name]
+                if value < least or (most is not None and value > most):
+                    raise ConfigurationError(f"{name} is {value}; expected {least} to {most or 'any number'}")
+            elif name not in self.free:
                 raise ConfigurationError(f"argument {name} is missing; expected {', '.join(self.bounds)}")
-            value = arguments[name]
-            if value < least or (most is not None and value > most):
-                raise ConfigurationError(f"{name} is {value}; expected {least} to {most or 'any number'}")
         if not self.allowed(**arguments):
-            listed = ", ".join(f"{name} {value}" for name, value in arguments.items())
-            raise ConfigurationError(f"the arguments conflict ({listed}); see the domain's size constraints")
+            values = ", ".join(f"{name} {value}" for name, value in arguments.items())
+            raise ConfigurationError(f"the arguments conflict ({values}); see the domain's size constraints")
 
     def solutions(self, size: int) -> Iterator[dict[str, int]]:
         """Enumerate all arguments, without free ones, that give exactly `size` objects."""
-        least = {name: self.bounds[name][0] for name in self._named}
-        return (found for found in self._enumerate(self._named, least, size) if self.allowed(**found))
+        least = {name: self.bounds[name][0] for name in self._required}
+        return (solution for solution in self._enumerate(self._required, least, size) if self.allowed(**solution))
 
     def has(self, size: int) -> bool:
         """Whether a problem of exactly `size` objects exists."""
@@ -67,11 +67,11 @@ class Sizes:
 
     def nearest(self, size: int) -> int:
         """Return the nearest size with problems, the smaller on a tie. Raises ConfigurationError if none is near."""
-        away = range(abs(size) + _MOST_EMPTY)
-        nearest = next((near for step in away for near in (size - step, size + step) if self.has(near)), None)
-        if nearest is None:
-            raise ConfigurationError(f"no size near {size} has problems; expected arguments that fit some size")
-        return nearest
+        for step in range(abs(size) + _MOST_EMPTY):
+            for near in (size - step, size + step):
+                if self.has(near):
+                    return near
+        raise ConfigurationError(f"no size near {size} has problems; expected arguments that fit some size")
 
     def only(self, fits: Callable[..., bool]) -> Sizes:
         """Restrict the sizes to arguments that also satisfy `fits`."""
@@ -96,31 +96,27 @@ class Sizes:
         """
         if not self.has(size):
             raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
-        found = self._draw(rng, size)
-        for name in free:
-            least, most = self.bounds[name]
-            values = [value for value in range(least, min(size, most or size) + 1) if self._fits(found, name, value)]
-            found[name] = int(rng.choice(values))
-        return found
-
-    def _fits(self, found: Arguments, name: str, value: int) -> bool:
-        return self.allowed(**{**found, name: value})
-
-    def _draw(self, rng: Generator, size: int) -> dict[str, int]:
-        *names, last = self._named
-        least = {name: self.bounds[name][0] for name in self._named}
+        *names, last = self._required
+        least = {name: self.bounds[name][0] for name in self._required}
         ends = {name: self._first(least, name, size + 1) for name in names}
-        while True:
+        solution: dict[str, int] | None = None
+        while solution is None:
             drawn = {name: int(rng.integers(least[name], ends[name])) for name in names}
-            for found in self._enumerate([last], {**least, **drawn}, size):
-                if self.allowed(**found):
-                    return found
+            solution = next(filter(self._allows, self._enumerate([last], {**least, **drawn}, size)), None)
+        for name in free:
+            first, most = self.bounds[name]
+            values = range(first, min(size, most or size) + 1)
+            solution[name] = int(rng.choice([v for v in values if self._allows({**solution, name: v})]))
+        return solution
+
+    def _allows(self, arguments: Arguments) -> bool:
+        return self.allowed(**arguments)
 
     @property
-    def _named(self) -> list[str]:
+    def _required(self) -> list[str]:
         return [name for name in self.bounds if name not in self.free]
 
-    def _first(self, chosen: Mapping[str, int], name: str, size: int) -> int:
+    def _first(self, chosen: Arguments, name: str, size: int) -> int:
         """Return the least value of an argument that gives at least `size` objects, or its maximum plus one."""
         least, most = self.bounds[name]
         last = size + least if most is None else most  # every argument adds at least one object
@@ -133,10 +129,10 @@ class Sizes:
             for value in range(self.bounds[name][0], self._first(chosen, name, size + 1)):
                 yield from self._enumerate(rest, {**chosen, name: value}, size)
             return
-        found = {**chosen, name: self._first(chosen, name, size)}
+        solution = {**chosen, name: self._first(chosen, name, size)}
         most = self.bounds[name][1]
-        if self.count(**found) == size and (most is None or found[name] <= most):
-            yield found
+        if self.count(**solution) == size and (most is None or solution[name] <= most):
+            yield solution
 
 
 MOST_OBJECTS = 100_000  # of a generated problem
@@ -231,7 +227,7 @@ class Scene:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Object names in PDDL order."""
-        return tuple(each.name for each in self.objects)
+        return tuple(name for name, _ in self.objects)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -241,58 +237,82 @@ class Scene:
     @cached_property
     def ordered(self) -> tuple[Atom, ...]:
         """Atoms in a deterministic order: by predicate and by the order of their objects."""
-        return tuple(self._sorted(self.atoms))
-
-    def _sorted(self, atoms: Iterable[Atom]) -> list[Atom]:
         last = len(self.objects)
-        return sorted(
-            atoms, key=lambda atom: (atom.predicate, [(self.place.get(name, last), name) for name in atom.objects])
-        )
+
+        def key(atom: Atom) -> tuple[str, list[tuple[int, str]]]:
+            return atom.predicate, [(self.place.get(name, last), name) for name in atom.objects]
+
+        return tuple(sorted(self.atoms, key=key))
 
     @cached_property
-    def _by_predicate(self) -> dict[tuple[str, int], list[Atom]]:
-        found: dict[tuple[str, int], list[Atom]] = {}
-        for atom in self.atoms:
-            found.setdefault((atom.predicate, len(atom.objects)), []).append(atom)
-        return found
+    def _by_predicate(self) -> dict[tuple[str, int], list[tuple[str, ...]]]:
+        tuples: dict[tuple[str, int], list[tuple[str, ...]]] = {}
+        for predicate, objects in self.ordered:
+            tuples.setdefault((predicate, len(objects)), []).append(objects)
+        return tuples
 
     @cached_property
     def about(self) -> dict[str, list[Atom]]:
         """Atoms by first object."""
-        found: dict[str, list[Atom]] = {}
+        atoms: dict[str, list[Atom]] = {}
         for atom in self.ordered:
             if atom.objects:
-                found.setdefault(atom.objects[0], []).append(atom)
-        return found
+                atoms.setdefault(atom.objects[0], []).append(atom)
+        return atoms
 
     @cached_property
     def wishes(self) -> dict[str, list[Literal]]:
         """Positive goal literals by first object of the scene; none if the scene is the goal."""
-        found: dict[str, list[Literal]] = {}
+        goals: dict[str, list[Literal]] = {}
         for literal in () if self.partial else self.goal:
             if literal.positive and literal.atom.objects and literal.atom.objects[0] in self.place:
-                found.setdefault(literal.atom.objects[0], []).append(literal)
-        return found
-
-    def typed(self, kind: str) -> list[str]:
-        """Return the objects declared with a type."""
-        return [each.name for each in self.objects if kind in each.types]
-
-    def tuples(self, predicate: str, arity: int) -> list[tuple[str, ...]]:
-        """Return the object tuples of which a predicate is true."""
-        return [atom.objects for atom in self._sorted(self._by_predicate.get((predicate, arity), ()))]
+                goals.setdefault(literal.atom.objects[0], []).append(literal)
+        return goals
 
     def unary(self, predicate: str) -> list[str]:
         """Return the objects of which a unary predicate is true."""
-        return [name for _, (name,) in self._sorted(self._by_predicate.get((predicate, 1), ()))]
+        return [name for (name,) in self._by_predicate.get((predicate, 1), ())]
 
     def pairs(self, predicate: str) -> list[tuple[str, str]]:
         """Return the object pairs of which a predicate is true."""
-        return [(first, second) for _, (first, second) in self._sorted(self._by_predicate.get((predicate, 2), ()))]
+        return [(first, second) for first, second in self._by_predicate.get((predicate, 2), ())]
 
     def holds(self, literal: Literal) -> bool:
         """Whether a goal literal is satisfied in the scene."""
         return (literal.atom in self.atoms) == literal.positive
+
+
+@dataclass(frozen=True)
+class Words:
+    """Sentence templates: `atoms` by predicate, `actions` by action, of all models of a domain.
+
+    `{0}` is the first object, `{1}` the second. In an atom's template, `{not}` is the negation.
+    """
+
+    atoms: Mapping[str, str] = field(default_factory=dict)
+    actions: Mapping[str, str] = field(default_factory=dict)
+
+    def sentence(self, fact: Atom | Literal | Action) -> str:
+        """Describe an atom, literal or action in English; as PDDL if no template fits. Names are never templates."""
+        atom, positive = fact if isinstance(fact, Literal) else (fact, True)
+        name, objects = atom
+        template = (self.actions if isinstance(fact, Action) else self.atoms).get(name)
+        if template is None or not _fits(template, len(objects)):
+            return str(fact)
+        return template.format(*objects, **{"not": "" if positive else "not "})
+
+    def __or__(self, more: Words) -> Words:
+        """Merge two sets of templates."""
+        return Words({**self.atoms, **more.atoms}, {**self.actions, **more.actions})
+
+    def lacking(self, text: DomainText) -> list[str]:
+        """Return a domain's predicates and actions without a fitting template."""
+        kinds = zip((self.atoms, self.actions), text.signature, strict=True)
+        return [name for templates, names in kinds for name, arity in names if not _fits(templates.get(name), arity)]
+
+
+def _fits(template: str | None, arity: int) -> bool:
+    return template is not None and template.replace("{not}", "").count("{") == arity
 
 
 @dataclass(frozen=True)
@@ -379,12 +399,11 @@ class Domain:
                 f"size is {size:,} objects; expected at most {MOST_OBJECTS:,}, because larger problems of {self.name} "
                 "would take hours to write and to read"
             )
-        if self.sizes.has(size):
-            return
-        below, above = range(size - 1, 0, -1), range(size + 1, 2 * size + 99)
-        nearest = [next(filter(self.sizes.has, sizes), None) for sizes in (below, above)]
-        near = " or ".join(str(other) for other in nearest if other) or "another size"
-        raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
+        if not self.sizes.has(size):
+            below, above = range(size - 1, 0, -1), range(size + 1, 2 * size + 99)
+            nearest = [next(filter(self.sizes.has, sizes), None) for sizes in (below, above)]
+            near = " or ".join(str(other) for other in nearest if other) or "another size"
+            raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
 
     def translated(self, problem: str, model: str) -> str:
         """Translate a generated problem to another model. Raises ConfigurationError for an unknown model."""
@@ -395,7 +414,17 @@ class Domain:
 
     def serves(self, text: DomainText) -> bool:
         """Whether the text has the predicates and actions of one of this domain's models."""
-        return any(text.signature == own.signature for own in self.texts.values())
+        return any(text.signature == model.signature for model in self.texts.values())
+
+
+def numbered(word: str, count: int) -> list[str]:
+    """Return the names `word1`, `word2`, ... of `count` objects."""
+    return [f"{word}{number}" for number in range(1, count + 1)]
+
+
+def pick(rng: Generator, items: Sequence[Item]) -> Item:
+    """Draw an item uniformly."""
+    return items[int(rng.integers(len(items)))]
 
 
 def typed(objects: Mapping[str, Sequence[str]]) -> list[str]:

@@ -13,12 +13,11 @@ from typing import Any
 from sgp.domains import draw_goal, draw_scene, draw_series, words_of
 from sgp.errors import StoreError
 from sgp.files import read_json
-from sgp.planning.domain import Scene
+from sgp.planning.domain import Scene, Words
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
 from sgp.planning.recorded import Recorded, after, atom_of, cost_of, map_file
 from sgp.planning.regret import read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
-from sgp.planning.words import Words
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _PICTURED = 2  # other candidates of a step whose states are drawn

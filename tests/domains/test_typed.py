@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgp.domains import get_domain
-from sgp.domains.depot import _arranged
+from sgp.domains.depot import _arrangement
 from sgp.errors import ConfigurationError
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Action, Atom, Problem
@@ -225,9 +225,9 @@ def test_every_place_has_a_pallet_and_a_hoist_and_crates_are_where_their_piles_s
         task_of("depot", **{**sizes, "hoists": 3})
 
 
-def test_crates_are_arranged_uniformly():
+def test_crates_are_arrangement_uniformly():
     rng = np.random.default_rng(3)
-    drawn = Counter(tuple(sorted(_arranged(rng, ["p", "q"], ["a", "b"]).items())) for _ in range(6000))
+    drawn = Counter(tuple(sorted(_arrangement(rng, ["p", "q"], ["a", "b"]).items())) for _ in range(6000))
     assert len(drawn) == 6  # one pile on either pallet, in two orders, or a crate on each
     # 1000 expected of each, with a standard deviation of 29.
     assert all(abs(count - 1000) < 150 for count in drawn.values()), drawn

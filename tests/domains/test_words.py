@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sgp.domains import get_domain, words_of
+from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Atom, Literal, read_domain
-from sgp.planning.words import Words
 from tests.conftest import COURIER
 
 

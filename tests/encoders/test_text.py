@@ -9,9 +9,9 @@ from sgp.domains import words_of
 from sgp.encoders.sentences import Symbols
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay
-from sgp.planning.words import Words
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.contracts.renaming import renamed
+from sgp.contracts.encoders import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import Lookahead

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import sgp
-from sgp.contracts.renaming import renamed
+from sgp.contracts.encoders import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
 from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 import sgp
-from sgp.contracts.renaming import renamed
+from sgp.contracts.encoders import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, applied, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.models.nameless import NamelessModel, NamelessShape

@@ -1,1 +1,1 @@
-"""Drawings of scenes as SVG: those that domains describe as data, and one for any other domain."""
+"""Drawings of scenes as SVG: layouts that domains describe as data, and a generic drawing."""

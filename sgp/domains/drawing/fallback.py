@@ -1,4 +1,4 @@
-"""The drawing of any domain: its objects as a graph, or as tables where they are many."""
+"""Drawing of any domain: its objects as a graph, or as tables if they are many."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sgp.domains.drawing.tokens import PLAIN, WIDEST, hint, token, whole
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 
-MOST_NODES = 60  # objects; above, lines between them cannot be told apart
-_MOST_STATIC = 12  # static atoms of one predicate that are listed; they never change
+MOST_NODES = 60  # objects; lines between more objects are indistinguishable
+_MOST_STATIC = 12  # listed static atoms of one predicate
 
 
 def draw_any(text: DomainText, scene: Scene) -> str:
-    """A scene of a domain without a drawing of its own.
+    """Draw a scene of a domain without a drawing of its own.
 
-    Up to 60 objects stand in a circle: atoms of two objects are lines, of one object labels, fluent ones drawn
-    strongly, static ones faintly; other atoms are listed. Of more objects, every predicate's atoms are listed.
+    Up to 60 objects stand in a circle: atoms of two objects are lines and atoms of one object labels, static ones
+    faint; other atoms are listed. With more objects, all atoms are listed by predicate.
     """
     sentence = f"{text.name} with {len(scene.objects)} objects and {len(scene.atoms)} true atoms"
     if len(scene.objects) > MOST_NODES:
@@ -30,7 +30,7 @@ def draw_any(text: DomainText, scene: Scene) -> str:
 
 
 def _graph(text: DomainText, scene: Scene) -> Box:
-    """Objects in a circle, in the order of the PDDL."""
+    """Draw objects in a circle, in PDDL order."""
     count = len(scene.names)
     radius = max(110.0, count * 13.0)
     middle_x, middle_y = radius + 150, radius + 40
@@ -47,7 +47,7 @@ def _graph(text: DomainText, scene: Scene) -> Box:
 
 
 def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float]]) -> str:
-    """One line for each pair of objects with atoms, labelled unless all of them are static."""
+    """Draw a line for each pair of objects with atoms, labelled unless all are static."""
     joined: dict[tuple[str, str], list[Atom]] = {}
     for atom in scene.ordered:
         if len(atom.objects) == 2 and set(atom.objects) <= set(spot):
@@ -64,7 +64,7 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
             parts.append(drawing.line(x1, y1, x2, y2, stroke="currentColor", **look))
         shown = fluent or ([atom.predicate for atom in atoms] if few else [])
         if shown:
-            # Two fifths of the way from the first object to the second, so that the line's direction can be told.
+            # At two fifths of the line, so that its direction is visible.
             left, top = x1 + 0.4 * (x2 - x1), y1 + 0.4 * (y2 - y1)
             arrow = ", ".join(shown) + " \N{RIGHTWARDS ARROW}" * (x2 > x1) + " \N{LEFTWARDS ARROW}" * (x2 <= x1)
             opacity = {} if fluent else {"fill_opacity": 0.65}
@@ -73,7 +73,7 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
 
 
 def _edge(spot: Mapping[str, tuple[float, float]], name: str, other: str) -> tuple[float, float]:
-    """Where a line to another object leaves the box around an object's name."""
+    """Return the point at which a line to another object leaves the box around an object's name."""
     (x1, y1), (x2, y2) = spot[name], spot[other]
     half = breadth(name, 12) / 2 + 9
     part = min(half / max(abs(x2 - x1), 1e-9), 13 / max(abs(y2 - y1), 1e-9), 0.4)
@@ -81,30 +81,29 @@ def _edge(spot: Mapping[str, tuple[float, float]], name: str, other: str) -> tup
 
 
 def _node(text: DomainText, scene: Scene, name: str, spot: tuple[float, float]) -> str:
-    """An object, its type and static labels above it, its fluent labels below."""
+    """Draw an object with its types and static labels above and its fluent labels below."""
     x, y = spot
-    types = [kind for each in scene.objects if each.name == name for kind in each.types if kind != OBJECT]
+    types = [kind for other, kinds in scene.objects if other == name for kind in kinds if kind != OBJECT]
     single = [atom.predicate for atom in scene.about.get(name, ()) if len(atom.objects) == 1]
     fixed = types + [predicate for predicate in single if predicate not in text.fluent_predicates]
     changing = [predicate for predicate in single if predicate in text.fluent_predicates]
     box = _object(text, scene, name)
     parts = [box.at(x - box.width / 2, y - box.height / 2)]
-    for said, dy, look in ((fixed, -16, {"fill_opacity": 0.65}), (changing, 23, {"font_weight": "bold"})):
-        if said:
-            parts.append(drawing.text(", ".join(said), x, y + dy, font_size=10, text_anchor="middle", **look))
+    for labels, dy, look in ((fixed, -16, {"fill_opacity": 0.65}), (changing, 23, {"font_weight": "bold"})):
+        if labels:
+            parts.append(drawing.text(", ".join(labels), x, y + dy, font_size=10, text_anchor="middle", **look))
     return "".join(parts)
 
 
 def _object(text: DomainText, scene: Scene, name: str) -> Box:
-    """An object as a box with its name."""
     return token(scene, name, name, PLAIN, hint(scene, name, *sorted(text.fluent_predicates)), round_=True)
 
 
 def _tables(text: DomainText, scene: Scene) -> Box:
-    """The objects by type, then the atoms."""
+    """List the objects by type, then the atoms."""
     by_type: dict[tuple[str, ...], list[str]] = {}
-    for each in scene.objects:
-        by_type.setdefault(each.types, []).append(each.name)
+    for name, kinds in scene.objects:
+        by_type.setdefault(kinds, []).append(name)
     frames = [
         framed(
             words(" or ".join(types), 12, font_weight="bold"),
@@ -118,7 +117,7 @@ def _tables(text: DomainText, scene: Scene) -> Box:
 
 
 def _atoms(text: DomainText, scene: Scene, atoms: Sequence[Atom], width: float) -> Box:
-    """Atoms by predicate, fluent ones first; of static ones, which never change, only some."""
+    """List atoms by predicate, fluent ones first, and only some of the static ones, which never change."""
     by_predicate: dict[str, list[Atom]] = {}
     for atom in sorted(atoms, key=lambda atom: atom.predicate not in text.fluent_predicates):
         by_predicate.setdefault(atom.predicate, []).append(atom)

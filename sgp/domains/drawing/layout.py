@@ -1,18 +1,19 @@
-"""Drawings that a domain describes as data: what stands in what, and what is said of each object.
+"""Drawings that a domain describes as data: which objects stand in which, and their labels.
 
-`domain.toml` has it under `[drawing]`:
+The table `[drawing]` of `domain.toml` has these fields:
 
-- `kinds`: types, the outermost first, each with its looks (`Kind`); an object stands in objects of earlier kinds only.
-- `inside`: by predicate, what stands where: "0 in 1" for its first argument in its second, "ferry in 0", "0 in ferry";
-  "0 in 1 if served" asks that another predicate be true of what stands there.
+- `kinds`: types, the outermost first, each with its looks (`Kind`); objects stand in objects of earlier kinds.
+- `inside`: by predicate, what stands where: "0 in 1" (first argument in second), "ferry in 0", "0 in ferry";
+  "0 in 1 if served" requires that another predicate is true of what stands there.
 - `pile`: the predicate by which its first argument stands on its second, both of kinds with the look "pile".
-- `labels`: by predicate, who is described in which words: "0: {1}", "ferry: empty".
-- `styles`: by predicate, who gets which colour: "0: green"; "0: by last" has a colour for each last argument, and
+- `labels`: by predicate, an object and its label: "0: {1}", "ferry: empty".
+- `styles`: by predicate, an object and its colour: "0: green"; "0: by last" has a colour for each last argument, and
   "0: round" makes a disc.
-- `wishes`: like `labels`, for parts of the goal that do not hold.
-- `layout`: "rows", "floors" (by the predicate `order` its second argument is higher), "graph", or "cells", which stand
-  where `steps` along the `links` lead or their names tell. `links` join places, dashed where no atom of `ways` does.
-- `hidden`: predicates that are not drawn. Atoms that have no place in the drawing are listed below it.
+- `wishes`: as `labels`, for goals that do not hold.
+- `layout`: "rows", "floors" (ordered by the predicate `order`, whose second argument is higher), "graph", or "cells",
+  whose positions follow from `steps` along the `links` or from their names. `links` join places, dashed if no atom of
+  `ways` does.
+- `hidden`: predicates that are not drawn. All other atoms that are not drawn are listed below the drawing.
 """
 
 from __future__ import annotations
@@ -22,36 +23,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import NOTHING, Box, column, fitting, flow, words
+from sgp.domains.drawing.boxes import NOTHING, Box, column, fitting, flow, largest, paragraph, row, words
 from sgp.domains.drawing.places import Link, Spots, by_directions, by_distance, from_names, grid, network
-from sgp.domains.drawing.tokens import (
-    COLOURS,
-    PALETTE,
-    aside,
-    hint,
-    listed,
-    marks,
-    natural,
-    token,
-    whole,
-)
+from sgp.domains.drawing.tokens import COLOURS, PALETTE, aside, hint, marks, natural, token, whole
 from sgp.planning.domain import Place, Places, Scene
 from sgp.planning.pddl import Atom
 
-_NOWHERE = ""  # the place of objects of which the atoms do not say where they are
+_NOWHERE = ""  # the place of objects without a place in the atoms
+_FILLS: Mapping[str, Mapping[str, object]] = {
+    "place": {"fill": "currentColor", "fill_opacity": 0.04},
+    "shaded": {"fill": "currentColor", "fill_opacity": 0.16},
+}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How objects of a type are drawn.
+    """The drawing of the objects of a type.
 
     `look` is "place" (a frame of the layout), "apart" (a frame in a row of its own, and a small token where it stands),
-    "frame" (a token with others below it), "pile" (others stand on it) or "token". A `figure` is no object of the
-    problem but something that each problem has once, such as a ferry; one that is `fixed` stands in that object.
-    `shaded` places are grey where no style says otherwise.
+    "frame" (a token with others below it), "pile" (others stand on it) or "token". A `figure` is no object but a part
+    of every problem, such as a ferry; `fixed` is the object in which it always stands. `shaded` places are grey unless
+    a style applies.
     """
 
     name: str
@@ -63,37 +58,36 @@ class Kind:
     plural: str = ""
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """What an atom of a predicate means: `who` and `where` are numbers of arguments, or names of figures."""
+class _Rule(NamedTuple):
+    """The meaning of an atom: `who` and `where` are numbers of arguments, or names of figures."""
 
     who: str
     where: str = ""
     condition: str = ""
-    words: str = ""
-
-    @classmethod
-    def inside(cls, rule: str) -> _Rule:
-        who, _, where, *condition = rule.split()
-        return cls(who, where, condition[-1] if condition else "")
-
-    @classmethod
-    def label(cls, rule: str) -> _Rule:
-        who, _, said = rule.partition(": ")
-        return cls(who, words=said)
+    label: str = ""
 
     def read(self, objects: Sequence[str]) -> tuple[str, str, str] | None:
-        """Who, where and the words for an atom's objects; None where it has fewer than the rule names."""
+        """Return who, where and label for an atom's objects; None if there are too few."""
         try:
             who, where = (objects[int(part)] if part.isdigit() else part for part in (self.who, self.where))
-            return who, where, self.words.format(*objects)
+            return who, where, self.label.format(*objects)
         except IndexError:
             return None
 
 
+def _inside_rule(text: str) -> _Rule:
+    who, _, where, *condition = text.split()
+    return _Rule(who, where, condition[-1] if condition else "")
+
+
+def _label_rule(text: str) -> _Rule:
+    who, _, label = text.partition(": ")
+    return _Rule(who, label=label)
+
+
 @dataclass(frozen=True)
 class Layout:
-    """A drawing as `domain.toml` describes it; the module's docstring explains the fields."""
+    """A drawing as described in `domain.toml`; the module's docstring explains the fields."""
 
     title: str
     kinds: Mapping[str, Kind]
@@ -112,24 +106,23 @@ class Layout:
 
     @classmethod
     def from_toml(cls, title: str, table: Mapping[str, Any]) -> Layout:
-        """The drawing that a table `[drawing]` describes."""
-        kinds = {name: Kind(name, **looks) for name, looks in table["kinds"].items()}
-        parsers = {"inside": _Rule.inside, "labels": _Rule.label, "styles": _Rule.label, "wishes": _Rule.label}
-        rules: dict[str, Any] = {
+        """Read a table `[drawing]`."""
+        parsers = {"inside": _inside_rule, **dict.fromkeys(("labels", "styles", "wishes"), _label_rule)}
+        rules = {
             part: {predicate: parse(rule) for predicate, rule in table.get(part, {}).items()}
             for part, parse in parsers.items()
         }
-        rest = {key: value for key, value in table.items() if key not in ("kinds", *parsers)}
-        return cls(title, kinds, **rules, **rest)
+        kinds = {name: Kind(name, **looks) for name, looks in table["kinds"].items()}
+        return cls(title, **{**table, "kinds": kinds, **rules})
 
     def draw(self, scene: Scene) -> str:
-        """The SVG of a scene."""
+        """Return the SVG of a scene."""
         if scene.places is None:
             (scene,) = self.arrange([scene], [-1])
         return _Drawing(self, scene).svg()
 
     def arrange(self, scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
-        """Scenes of a series with their places: objects keep their slots, and every kind keeps its size."""
+        """Assign places in a series of scenes: objects keep their slots, and every kind keeps its size."""
         arranged = keep_places(scenes, before, lambda scene: _Drawing(self, scene).standing())
         drawings = [_Drawing(self, scene) for scene in arranged]
         for kind in reversed(list(self.kinds.values())):
@@ -145,35 +138,29 @@ class _Drawing:
 
     def __init__(self, layout: Layout, scene: Scene):
         self.layout, self.scene = layout, scene
-        self.sizes = scene.places.sizes if scene.places else {}
+        self.sizes, self.capacity = (scene.places.sizes, scene.places.capacity) if scene.places else ({}, {})
         self.kinds: dict[str, Kind] = {}  # of objects and figures
-        for each in scene.objects:
-            kind = next((layout.kinds[kind] for kind in layout.kinds if kind in each.types), None)
-            if kind:
-                self.kinds[each.name] = kind
+        for name, types in scene.objects:
+            if kind := next((kind for kind in layout.kinds.values() if kind.name in types), None):
+                self.kinds[name] = kind
         self.kinds |= {name: kind for name, kind in layout.kinds.items() if kind.figure}
         self.labels: dict[str, list[str]] = {}
         self.styles: dict[str, list[str]] = {}
-        self.held: dict[str, list[str]] = {}  # by what stands there: where
-        self.above: dict[str, str] = {}  # by what another stands on: the other
+        self.held: dict[str, list[str]] = {}  # places of each object
+        self.above: dict[str, str] = {}  # the object that stands on each object
         self.also: list[Atom] = []
         ignored = {*layout.hidden, *layout.links, layout.ways, layout.order, layout.pile}
         for atom in scene.ordered:
             drawn = [self._stands(atom), self._styled(atom), self._labelled(layout.labels, atom)]
             if not any(drawn) and atom.predicate not in ignored:
                 self.also.append(atom)
-        for upper, lower in scene.pairs(layout.pile):
-            if not self._piled(upper, lower):
-                self.also.append(Atom(layout.pile, (upper, lower)))
-        for wish in (wish for wishes in scene.wishes.values() for wish in wishes if not scene.holds(wish)):
-            self._labelled(layout.wishes, wish.atom)
-        if scene.partial:  # a goal that says nothing of a figure leaves it out
-            holding = {where for places in self.held.values() for where in places}
-            mentioned = {*self.labels, *self.held, *holding}
+        self.also += [Atom(layout.pile, pair) for pair in scene.pairs(layout.pile) if not self._piled(*pair)]
+        for goal in (goal for goals in scene.wishes.values() for goal in goals if not scene.holds(goal)):
+            self._labelled(layout.wishes, goal.atom)
+        if scene.partial:  # figures that a goal does not mention are omitted
+            mentioned = {*self.labels, *self.held, *(where for places in self.held.values() for where in places)}
             self.kinds = {name: kind for name, kind in self.kinds.items() if not kind.figure or name in mentioned}
-        for name, kind in self.kinds.items():
-            if kind.fixed in self.kinds:
-                self.held[name] = [kind.fixed]
+        self.held |= {name: [kind.fixed] for name, kind in self.kinds.items() if kind.fixed in self.kinds}
         self.shelved: dict[Place, list[str]] = {}  # by place and kind
         for name, place in self.standing():
             self.shelved.setdefault(place, []).append(name)
@@ -189,10 +176,9 @@ class _Drawing:
             return False
         who, where, _ = read
         condition, levels = self.layout.inside[atom.predicate].condition, list(self.layout.kinds)
-        if condition and Atom(condition, (who,)) not in self.scene.atoms:
-            return False
         outer, inner = (levels.index(self.kinds[name].name) for name in (where, who))
-        if outer >= inner or self.kinds[who].look == "place":
+        missing = condition and Atom(condition, (who,)) not in self.scene.atoms
+        if missing or outer >= inner or self.kinds[who].look == "place":
             return False
         self.held.setdefault(who, []).append(where)
         return True
@@ -203,16 +189,16 @@ class _Drawing:
             return False
         who, _, style = read
         self.styles.setdefault(who, []).append(self._colour(atom.objects[-1]) if style == "by last" else style)
-        if self.scene.partial and style == "place":  # as everything looks in a goal
+        if self.scene.partial and style == "place":  # the look of every place in a goal
             self.labels.setdefault(who, []).append(re.sub("[-_]", " ", atom.predicate))
         return True
 
     def _colour(self, name: str) -> str:
-        """The colour that an object is called by, or one for each object of its type."""
+        """Return the colour that is the name of an object, or else one by its number within its type."""
         if name in COLOURS:
             return name
-        types = next((each.types for each in self.scene.objects if each.name == name), ())
-        same_type = [each.name for each in self.scene.objects if each.types == types]
+        types = next((types for other, types in self.scene.objects if other == name), ())
+        same_type = [other for other, others_types in self.scene.objects if others_types == types]
         return PALETTE[same_type.index(name) % len(PALETTE)] if name in same_type else "plain"
 
     def _labelled(self, rules: Mapping[str, _Rule], atom: Atom) -> bool:
@@ -223,7 +209,7 @@ class _Drawing:
         return True
 
     def _piled(self, upper: str, lower: str) -> bool:
-        """Puts an object onto another one, unless they are in different places or one of them is in another pile."""
+        """Put an object onto another one, unless their places differ or one of them is in another pile."""
         below = {top: base for base, top in self.above.items()}
         looks = [self.kinds[name].look for name in (upper, lower) if name in self.kinds]
         if upper in below or lower in self.above or looks != ["pile", "pile"]:
@@ -237,7 +223,7 @@ class _Drawing:
         return True
 
     def standing(self) -> Iterator[tuple[str, Place]]:
-        """Every object that stands somewhere, with the place, and within it the shelf of its kind."""
+        """Yield every object that stands somewhere, with its place and kind."""
         upper = {*self.above.values()}
         for name in sorted(self.kinds, key=natural):
             kind = self.kinds[name]
@@ -246,78 +232,72 @@ class _Drawing:
                     yield name, (where, kind.name)
 
     def measure_labels(self, kind: Kind) -> None:
-        """Has objects of a kind reserve room for the most labels that one of them has in the series."""
+        """Reserve space for the largest number of labels of an object of a kind in the series."""
         lines = [len(self.labels.get(name, ())) for name in self._of(kind)]
         self.sizes[kind.name, "labels"] = (0, max([*lines, *self.sizes.get((kind.name, "labels"), (0, 0))]))
 
     def measure(self, kind: Kind) -> None:
-        """Has objects of a kind be as large as the largest of them in the series."""
+        """Make objects of a kind as large as the largest of them in the series."""
         for name in self._of(kind):
             box, key = self._box(name), self._key(name)
             width, height = self.sizes.get(key, (0, 0))
             self.sizes[key] = max(width, box.width), max(height, box.height)
 
     def _key(self, name: str) -> tuple[str, str]:
-        fixtures = self.kinds[name].look == "place" and any(kind.fixed for kind in self.layout.kinds.values())
-        return self.kinds[name].name, name if fixtures else ""
+        single = self.kinds[name].look == "place" and any(kind.fixed for kind in self.layout.kinds.values())
+        return self.kinds[name].name, name if single else ""
 
     def _of(self, kind: Kind) -> list[str]:
         return sorted((name for name, other in self.kinds.items() if other == kind), key=natural)
 
     def _box(self, name: str) -> Box:
-        """An object with its labels and all that stands in it or on it."""
-        kind = self.kinds[name]
-        if kind.look == "place":
+        """Draw an object with its labels and all that stands in it or on it."""
+        look = self.kinds[name].look
+        if look == "place":
             return self._place(name)
-        if kind.look in ("frame", "apart"):
+        if look in ("frame", "apart"):
             return self._frame(name)
-        labels = "  ".join([name, *self.labels.get(name, ())])
-        box = self._token(name, labels)
+        box = self._token(name, "  ".join([name, *self.labels.get(name, ())]))
         return column([self._box(self.above[name]), box], gap=0) if name in self.above else box
 
     def _token(self, name: str, label: str) -> Box:
         styles = self.styles.get(name, [])
         *_, colour = self.kinds[name].colour, *(style for style in styles if style != "round")
-        disc = "round" in styles
-        return token(self.scene, name, label, COLOURS[colour], self._hint(name), height=20, round_=disc)
+        return token(self.scene, name, label, COLOURS[colour], self._hint(name), height=20, round_="round" in styles)
 
     def _hint(self, name: str) -> str:
         layout = self.layout
         return hint(self.scene, name, *layout.inside, *layout.labels, *layout.styles, layout.pile)
 
     def _inside(self, name: str) -> list[Box]:
-        """The labels of an object, and a shelf for each kind that stands in it."""
-        kind, lines = self.kinds[name], [words(line, 10) for line in self.labels.get(name, ())]
-        most = int(self.sizes.get((kind.name, "labels"), (0, 0))[1])
-        label = column(lines, gap=0)
+        """Draw the labels of an object, and a shelf for each kind that stands in it."""
+        label = column([words(line, 10) for line in self.labels.get(name, ())], gap=0)
+        most = int(self.sizes.get((self.kinds[name].name, "labels"), (0, 0))[1])
         return [Box(label.width, max(label.height, most * 14), label.at), *self._shelves(name)]
 
     def _shelves(self, where: str) -> list[Box]:
-        """What stands in a place, each kind on its own shelf."""
-        capacity = self.scene.places.capacity if self.scene.places else {}
-        shelves = []
+        """Draw the contents of a place, each kind on its own shelf."""
+        shelves, floors = [], self.layout.layout == "floors"
         for kind in self.layout.kinds.values():
-            room = capacity.get((where, kind.name), 0)
-            if kind.figure and self.layout.layout == "floors" and where:
-                room = 1  # in every floor, so that the others stand below each other
+            room = self.capacity.get((where, kind.name), 0)
+            if kind.figure and floors and where:
+                room = 1  # on every floor, so that the shelves of the floors are aligned
             if not room:
                 continue
             small = kind.look == "apart"
-            boxes = {
-                name: self._token(name, name) if small else self._box(name)
-                for name in self.shelved.get((where, kind.name), ())
-            }
-            width, height = self.sizes.get((kind.name, ""), (0, 0))
-            cell = (
-                largest(self._token(name, name) for name in self._of(kind)) if small else Box(width, height, NOTHING.at)
-            )
-            wide = self.layout.layout == "floors"
-            across = max(2, int(560 / (cell.width + 4))) if wide else fitting(room, cell.width + 4, cell.height + 4)
-            shelves.append(shelved(self.scene, boxes, (where, kind.name), across * (cell.width + 4), cell))
+            names = self.shelved.get((where, kind.name), ())
+            boxes = {name: self._token(name, name) if small else self._box(name) for name in names}
+            if small:
+                cell = largest(self._token(name, name) for name in self._of(kind))
+            else:
+                cell = Box(*self.sizes.get((kind.name, ""), (0, 0)), NOTHING.at)
+            width = cell.width + 4
+            across = max(2, int(560 / width)) if floors else fitting(room, width, cell.height + 4)
+            shelves.append(shelf(self.scene, boxes, (where, kind.name), across * width, cell))
         return shelves
 
     def _frame(self, name: str) -> Box:
-        """An object with room for others: a frame around its token, its labels and what stands in it."""
+        """Draw a frame around an object's token, its labels and its contents."""
         content = column([self._token(name, name), *self._inside(name)], gap=3)
         width, height = self.sizes.get(self._key(name), (0, 0))
         width, height = max(content.width + 8, width), max(content.height + 8, height)
@@ -329,20 +309,16 @@ class _Drawing:
         return Box(width, height, at)
 
     def _place(self, name: str) -> Box:
-        """A place of the layout, in the colours of its styles."""
-        kind, layout = self.kinds[name], self.layout
-        title = words(name, 11)
-        parts = [title, *self._inside(name)]
-        content = _row(parts, 10) if layout.layout == "floors" else column(parts, gap=4)
+        """Draw a place of the layout in the colours of its styles."""
+        kind, cells = self.kinds[name], self.layout.layout == "cells"
+        parts = [words(name, 11), *self._inside(name)]
+        content = row(parts, 10, top=True) if self.layout.layout == "floors" else column(parts, gap=4)
         width, height = self.sizes.get(self._key(name), (0, 0))
-        least = 48 if layout.layout == "cells" else 100
-        width, height = max(content.width + 16, width, least), max(content.height + 12, height, 48)
+        width, height = max(content.width + 16, width, 48 if cells else 100), max(content.height + 12, height, 48)
         styles = self.styles.get(name) or (["shaded"] if kind.shaded and not self.scene.partial else ["place"])
-        ink = COLOURS[styles[0]].ink
-        radius = 0 if layout.layout == "cells" else 6
+        look: dict[str, object] = {"rx": 0 if cells else 6, "stroke": "currentColor", "stroke_opacity": 0.4}
 
         def at(x: float, y: float) -> str:
-            look = {"rx": radius, "stroke": "currentColor", "stroke_opacity": 0.4}
             part = height / len(styles)
             fills = [
                 drawing.rect(
@@ -351,13 +327,13 @@ class _Drawing:
                 for number, style in enumerate(styles)
             ]
             done = marks(self.scene, name, x + width - 8, y + 8, 6)
-            inside = drawing.element("g", content.at(x + 8, y + 6), fill=ink)
+            inside = drawing.element("g", content.at(x + 8, y + 6), fill=COLOURS[styles[0]].ink)
             return drawing.group(self._hint(name), [*fills, inside, done], class_=kind.name)
 
         return Box(width, height, at)
 
     def _ground(self, places: Mapping[str, Box]) -> Box:
-        """All places, as the layout sets them."""
+        """Set all places by the layout."""
         layout, pairs = self.layout, self._pairs()
         if layout.layout == "floors":
             below = {name: sum(1 for _, upper in self.scene.pairs(layout.order) if upper == name) for name in places}
@@ -368,93 +344,65 @@ class _Drawing:
                 return grid(places, spots, pairs)
         if layout.links:
             return network(places, self._links(pairs))
-        boxes = list(places.values())
-        wide, high = max(box.width for box in boxes) + 10, max(box.height for box in boxes) + 10
-        return flow(boxes, fitting(len(boxes), wide, high) * wide, 10)
+        cell = largest(places.values())
+        across = fitting(len(places), cell.width + 10, cell.height + 10)
+        return flow(list(places.values()), across * (cell.width + 10), 10)
 
     def _pairs(self) -> list[tuple[str, str]]:
-        """The places that the predicates of links join."""
+        """Return the places that the predicates of links join."""
         linked = (atom.objects[:2] for atom in self.scene.ordered if atom.predicate in self.layout.links)
         return [(first, second) for first, second in linked if {first, second} <= self.kinds.keys()]
 
-    def _links(self, pairs: Sequence[tuple[str, str]]) -> list[Link]:
+    def _links(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Link]:
         ways = [atom.objects for atom in self.scene.ordered if atom.predicate == self.layout.ways]
-        there, links = set(pairs), []
+        there = set(pairs)
         for first, second in pairs:
             back = (second, first) in there
             if first < second or not back:
                 who = [objects[0] for objects in ways if {*objects[1:]} == {first, second}]
-                said = f": {', '.join(dict.fromkeys(who)) or 'nobody'}" if self.layout.ways else ""
+                users = f": {', '.join(dict.fromkeys(who)) or 'nobody'}" if self.layout.ways else ""
                 dashed = bool(self.layout.ways) and not who
-                links.append(Link(first, second, f"from {first} to {second}{said}", not back, dashed))
-        return links
+                yield Link(first, second, f"from {first} to {second}{users}", not back, dashed)
 
     def _spots(self, cells: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Spots | None:
-        """Where cells stand; None where neither steps nor names tell."""
+        """Return the positions of cells; None if neither steps nor names determine them."""
         layout = self.layout
         if not layout.steps:
             spots = from_names(cells, pairs)
             return {cell: (y, x) for cell, (x, y) in spots.items()} if spots and layout.transposed else spots
         steps: dict[tuple[str, str], tuple[int, int]] = {}
-        for atom in self.scene.ordered:
-            word = atom.objects[2] if len(atom.objects) > 2 else atom.predicate
-            if atom.predicate in layout.links and word in layout.steps and {*atom.objects[:2]} <= self.kinds.keys():
+        for predicate, objects in self.scene.ordered:
+            word = objects[2] if len(objects) > 2 else predicate
+            if predicate in layout.links and word in layout.steps and {*objects[:2]} <= self.kinds.keys():
                 right, down = layout.steps[word]
-                steps[atom.objects[0], atom.objects[1]] = right, down
+                steps[objects[0], objects[1]] = right, down
         return by_directions(cells, steps) or by_distance(cells, pairs)
 
     def svg(self) -> str:
-        """The whole drawing."""
-        scene, layout = self.scene, self.layout
+        """Return the whole drawing."""
+        scene, kinds = self.scene, self.layout.kinds.values()
         places = {name: self._box(name) for name, kind in self.kinds.items() if kind.look == "place"}
         ground = self._ground(places) if places else NOTHING
         width = max(ground.width, 480)
-        rows = [
-            flow([self._box(name) for name in self._of(kind)], width, 10)
-            for kind in layout.kinds.values()
-            if kind.look == "apart"
-        ]
+        rows = [flow(list(map(self._box, self._of(kind))), width, 10) for kind in kinds if kind.look == "apart"]
         lost = aside(scene, self._shelves(_NOWHERE), width)
-        other: dict[str, list[str]] = {}
-        for each in scene.objects:
-            if each.name not in self.kinds:
-                other.setdefault(each.types[0] if each.types else "others", []).append(each.name)
-        lists = [listed(kind, names, width) for kind, names in other.items()]
-        counts = [
-            f"{len(self._of(kind))} {kind.plural or kind.name + 's'}"
-            for kind in layout.kinds.values()
-            if not kind.figure
-        ]
-        sentence = f"{layout.title} with {', '.join(counts)}"
-        return whole(scene, sentence, column([ground, *rows, lost, *lists], gap=12), self.also)
-
-
-_FILLS: Mapping[str, Mapping[str, object]] = {
-    "place": {"fill": "currentColor", "fill_opacity": 0.04},
-    "shaded": {"fill": "currentColor", "fill_opacity": 0.16},
-}
-
-
-def _row(boxes: Sequence[Box], gap: float) -> Box:
-    """Boxes side by side, their upper edges on one line."""
-
-    def at(x: float, y: float) -> str:
-        parts = []
-        for box in boxes:
-            parts.append(box.at(x, y))
-            x += box.width + gap
-        return "".join(parts)
-
-    return Box(sum(box.width + gap for box in boxes) - gap, max(box.height for box in boxes), at)
+        other: dict[str, list[str]] = {}  # objects without a kind, such as sizes and modes
+        for name, types in scene.objects:
+            if name not in self.kinds:
+                other.setdefault(types[0] if types else "others", []).append(name)
+        lists = [paragraph([f"{kind}:", *names], width, 10) for kind, names in other.items()]
+        counts = [f"{len(self._of(kind))} {kind.plural or kind.name + 's'}" for kind in kinds if not kind.figure]
+        title = f"{self.layout.title} with {', '.join(counts)}"
+        return whole(scene, title, column([ground, *rows, lost, *lists], gap=12), self.also)
 
 
 def keep_places(
     scenes: Sequence[Scene], before: Sequence[int], where: Callable[[Scene], Iterable[tuple[str, Place]]]
 ) -> list[Scene]:
-    """Scenes with their `places`; each follows an earlier one, whose number is in `before` (-1: none).
+    """Return scenes with their `places`; `before` has the index of the scene that each one follows (-1: none).
 
-    `where` gives the objects of a scene with the place that each stands in. An object keeps its slot there as long as
-    it stays, and takes the first free one when it comes; those that come together, in their order.
+    `where` yields the objects of a scene with their places. An object keeps its slot in a place as long as it stays,
+    and takes the first free slot when it comes.
     """
     capacity, slots_of = dict[Place, int](), list[dict[tuple[str, Place], int]]()
     for scene, follows in zip(scenes, before, strict=True):
@@ -477,10 +425,10 @@ def keep_places(
     ]
 
 
-def shelved(scene: Scene, boxes: Mapping[str, Box], place: Place, width: float, cell: Box, gap: float = 4) -> Box:
-    """Objects of one place by their names, in rows of a width: each in its slot, of the size of `cell`.
+def shelf(scene: Scene, boxes: Mapping[str, Box], place: Place, width: float, cell: Box, gap: float = 4) -> Box:
+    """Draw the objects of a place in rows, each in its slot, which has the size of `cell`.
 
-    The shelf is as large as the series needs. In a scene of no series they stand side by side.
+    The shelf is as large as the series requires. In a scene without a series, boxes are side by side.
     """
     if scene.places is None:
         return flow(list(boxes.values()), width, gap)
@@ -497,9 +445,3 @@ def shelved(scene: Scene, boxes: Mapping[str, Box], place: Place, width: float, 
         )
 
     return Box(min(across, room) * right - gap, ceil(room / across) * down - gap, at)
-
-
-def largest(boxes: Iterable[Box]) -> Box:
-    """A cell that has room for each of some boxes."""
-    there = list(boxes)
-    return Box(max((box.width for box in there), default=0), max((box.height for box in there), default=0), NOTHING.at)

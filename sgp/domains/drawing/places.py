@@ -1,4 +1,4 @@
-"""Where the places of a map stand: on a grid as their names or directions tell, or as a graph of linked places."""
+"""Positions of the places of a map: on a grid by their names or directions, or in a graph of linked places."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))  # columns and rows to the four 
 
 
 def from_names(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots | None:
-    """Column and row of each cell, from the two numbers that end its name (`c3-14`), or None.
+    """Return column and row of each cell from the two numbers that end its name, such as `c3-14`.
 
-    None where a name has no two numbers, where two cells would share a place, and where linked cells would not be
-    neighbours: then the names tell something else.
+    None if a name has no two numbers, two cells share a position, or linked cells are not neighbours.
     """
     found: dict[str, tuple[int, int]] = {}
     for cell in cells:
@@ -37,9 +36,9 @@ def from_names(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots
 
 
 def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[int, int]]) -> Spots | None:
-    """Column and row of each cell, from how far right and down each step leads; components stand below each other.
+    """Return column and row of each cell from the columns and rows of each step; components are below each other.
 
-    None where two ways lead a cell to two places or two cells to one.
+    None if steps give a cell two positions, or two cells one position.
     """
     near: dict[str, list[tuple[str, tuple[int, int]]]] = {cell: [] for cell in cells}
     for (first, second), (dx, dy) in steps.items():
@@ -69,7 +68,7 @@ def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[in
 
 
 def by_distance(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots:
-    """A column for each distance from the first cell; every further component begins its own rows below."""
+    """Return a column for each distance from the first cell; further components begin their own rows below."""
     near: dict[str, list[str]] = {cell: [] for cell in cells}
     for first, second in linked:
         near[first].append(second)
@@ -88,7 +87,7 @@ def by_distance(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spot
 
 
 def walls(spots: Spots, linked: Iterable[tuple[str, str]], width: float, height: float) -> str:
-    """Lines between neighbouring cells that are not linked, and around the map; a cell has this size in pixels."""
+    """Draw walls between neighbouring cells that are not linked, and around the map; cell sizes are in pixels."""
     inside = {spot: cell for cell, spot in spots.items()}
     open_ = {pair for first, second in linked for pair in ((first, second), (second, first))}
     steps = []
@@ -101,13 +100,13 @@ def walls(spots: Spots, linked: Iterable[tuple[str, str]], width: float, height:
     return drawing.path("".join(steps), stroke="currentColor", stroke_width=2.5, stroke_linecap="square", fill="none")
 
 
-_GAP = 34  # pixels between places, in which their links are seen
-_COMPARED = 60_000  # pairs of places that are compared at most, about a quarter of a second
+_GAP = 34  # pixels between places, in which their links are visible
+_COMPARED = 60_000  # maximum number of compared pairs of places: about a quarter of a second
 
 
 @dataclass(frozen=True)
 class Link:
-    """A line between two places, with a hint; one with an arrow can only be used from the first to the second."""
+    """A line between two places, with a hint; a `one_way` line has an arrow to the second place."""
 
     first: str
     second: str
@@ -117,7 +116,7 @@ class Link:
 
 
 def grid(cells: Mapping[str, Box], spots: Spots, linked: Sequence[tuple[str, str]]) -> Box:
-    """Boxes of one size as the cells of a map, with walls between neighbours that are not linked."""
+    """Set boxes as the cells of a map, with walls between neighbours that are not linked."""
     width, height = (max((getattr(box, side) for box in cells.values()), default=0) for side in ("width", "height"))
     across, down = (max((spot[axis] for spot in spots.values()), default=-1) + 1 for axis in (0, 1))
 
@@ -129,8 +128,8 @@ def grid(cells: Mapping[str, Box], spots: Spots, linked: Sequence[tuple[str, str
     return Box(across * width, down * height, at)
 
 
-def network(places: Mapping[str, Box], links: Sequence[Link]) -> Box:
-    """Boxes of one size, by name, with links between them, on a grid that suits a frame of four to three."""
+def network(places: Mapping[str, Box], links: Iterable[Link]) -> Box:
+    """Set boxes by name on a grid that suits a frame of four to three, with links between them."""
     if not places:
         return NOTHING
     width, height = (max(getattr(box, side) for box in places.values()) + _GAP for side in ("width", "height"))
@@ -151,7 +150,7 @@ def network(places: Mapping[str, Box], links: Sequence[Link]) -> Box:
 
 
 def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]) -> str:
-    """A link from edge to edge; the arrow's head is two strokes."""
+    """Draw a link from edge to edge; the head of its arrow is two strokes."""
     (x1, y1), (x2, y2) = _edge(link.first, link.second, spots, places), _edge(link.second, link.first, spots, places)
     look = {"stroke": "currentColor", "stroke_opacity": 0.3 if link.dashed else 0.65, "stroke_width": 1.5}
     parts = [drawing.line(x1, y1, x2, y2, **look, **({"stroke_dasharray": "3 4"} if link.dashed else {}))]
@@ -167,7 +166,7 @@ def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[
 def _edge(
     name: str, other: str, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]
 ) -> tuple[float, float]:
-    """Where the line to another place leaves a place's box."""
+    """Return the point at which the line to another place leaves a place's box."""
     (x1, y1), (x2, y2) = spots[name], spots[other]
     box = places[name]
     part = min(box.width / 2 / max(abs(x2 - x1), 1e-9), box.height / 2 / max(abs(y2 - y1), 1e-9), 0.5)
@@ -175,16 +174,16 @@ def _edge(
 
 
 def _length(here: tuple[int, int], there: tuple[int, int]) -> float:
-    """A link's length; one that runs behind the places between its ends counts twice."""
+    """Return the length of a link; a link that passes behind other places counts twice."""
     far = dist(here, there)
     return far * 2 if far > 1 and (here[0] == there[0] or here[1] == there[1]) else far
 
 
 @lru_cache(maxsize=64)
 def _spots(names: tuple[str, ...], links: tuple[tuple[str, str], ...], across: int) -> Mapping[str, tuple[int, int]]:
-    """Column and row of each place: two of them change places as long as that makes the links shorter in all.
+    """Return column and row of each place: pairs are exchanged as long as that shortens the links in total.
 
-    They begin row by row, one to the right, the next to the left, so that a path is as short as can be.
+    The initial order is row by row, alternately to the right and to the left, so that a path is as short as possible.
     """
     rows = [names[first : first + across] for first in range(0, len(names), across)]
     spots = {

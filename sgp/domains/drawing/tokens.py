@@ -1,4 +1,4 @@
-"""How objects look, the marks of goals that hold, and the frame around a whole scene."""
+"""Objects, marks of satisfied goals, and the frame of a whole scene."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from sgp import drawing
 from sgp.domains.drawing.boxes import NOTHING, SMALLEST, Box, breadth, column, flow, framed, paragraph, shortened, words
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, Literal
+from sgp.planning.pddl import Atom
 
 
 @dataclass(frozen=True)
 class Colour:
-    """A filling, and the ink that can be read on it (a contrast of at least 4.5)."""
+    """A fill colour, and an ink that is legible on it (contrast of at least 4.5)."""
 
     fill: str
     ink: str
 
 
-# Okabe and Ito's palette, safe for the colour-blind. Lines are drawn in the colour of the surrounding text, so that
-# all shapes can be seen on a light and on a dark ground; a kind of object has a shape or a label besides its colour.
+# Okabe and Ito's palette, safe for the colour-blind. Lines have the colour of the surrounding text, so that all shapes
+# are visible on light and dark backgrounds; a kind of object has a shape or a label besides its colour.
 OBJECT_COLOUR = Colour("#e69f00", "#000000")
 ROBOT = Colour("#0072b2", "#ffffff")
 FLYING = Colour("#cc79a7", "#000000")
@@ -47,12 +47,12 @@ WIDEST = 1160  # pixels after which drawings begin another row
 
 
 def natural(name: str) -> tuple[object, ...]:
-    """A sort key by which b2 comes before b10."""
+    """Return a sort key by which b2 comes before b10."""
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part)
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Labels of names: their numbers alone where all are one word, of three letters or more, and a number."""
+    """Shorten names to their numbers if all are the same word of at least three letters and a number."""
     prefix = re.sub(r"\d+$", "", names[0]) if len(names) > 1 else ""
     if len(prefix) >= 3 and all(name.startswith(prefix) and name[len(prefix) :].isdecimal() for name in names):
         return {name: name[len(prefix) :] for name in names}
@@ -60,42 +60,30 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def hint(scene: Scene, name: str, *predicates: str) -> str:
-    """An object in words: which of these predicates are true of it, and what its goal asks for."""
+    """Describe an object: which of these predicates are true of it, and its goals."""
     true = [_words(atom) for atom in scene.about.get(name, ()) if atom.predicate in predicates]
-    said = f"{name}: {', '.join(true)}" if true else name
-    wishes = scene.wishes.get(name, ())
-    if not wishes:
-        return said
-    return f"{said}; goal: " + ", ".join(
-        f"{_words(wish.atom)} ({'holds' if scene.holds(wish) else 'open'})" for wish in wishes
-    )
+    text = f"{name}: {', '.join(true)}" if true else name
+    goals = [f"{_words(goal.atom)} ({'holds' if scene.holds(goal) else 'open'})" for goal in scene.wishes.get(name, ())]
+    return f"{text}; goal: {', '.join(goals)}" if goals else text
 
 
 def _words(atom: Atom) -> str:
     return " ".join((atom.predicate, *atom.objects[1:]))
 
 
-def check(x: float, y: float, radius: float, wish: str) -> str:
-    """The mark of one part of the goal that holds: a check in a disc around (x, y)."""
+def check(x: float, y: float, radius: float, goal: str) -> str:
+    """Draw the mark of a satisfied goal: a check in a disc around (x, y)."""
     step = radius / 2
     tick = f"M{x - step:.1f} {y:.1f}l{step * 0.7:.1f} {step * 0.8:.1f} {step * 1.3:.1f} {-step * 1.5:.1f}"
     disc = drawing.circle(x, y, radius, fill=DONE, stroke="#ffffff", stroke_width=1)
     mark = drawing.path(tick, fill="none", stroke="#ffffff", stroke_width=max(1.5, radius / 3.5))
-    return drawing.group(f"goal holds: {wish}", [disc, mark], class_="goal-holds")
+    return drawing.group(f"goal holds: {goal}", [disc, mark], class_="goal-holds")
 
 
 def marks(scene: Scene, name: str, right: float, y: float, radius: float) -> str:
-    """A check for each part of an object's goal that holds, leftwards from a right end."""
-    held = [wish for wish in scene.wishes.get(name, ()) if scene.holds(wish)]
-    return "".join(check(right - number * radius * 1.5, y, radius, str(wish.atom)) for number, wish in enumerate(held))
-
-
-def outline(scene: Scene, name: str) -> dict[str, object]:
-    """An object's outline: thick and green once all of its goal holds."""
-    wishes = scene.wishes.get(name, ())
-    if wishes and all(map(scene.holds, wishes)):
-        return {"stroke": DONE, "stroke_width": 3}
-    return {"stroke": "currentColor", "stroke_width": 1}
+    """Draw a check for each satisfied goal of an object, leftwards from `right`."""
+    held = [goal for goal in scene.wishes.get(name, ()) if scene.holds(goal)]
+    return "".join(check(right - number * radius * 1.5, y, radius, str(goal.atom)) for number, goal in enumerate(held))
 
 
 def token(
@@ -109,17 +97,19 @@ def token(
     width: float = 0,
     round_: bool = False,
 ) -> Box:
-    """An object as a labelled box, or a disc, at least of a width; `said` shows where the pointer rests.
+    """Draw an object as a labelled box, or a disc, of at least this width; `said` is shown under the pointer.
 
-    It carries the object's name, by which the player moves it from one drawing to the next.
+    The outline is thick and green if all goals of the object hold. The object's name is an attribute, by which the
+    player moves it from one drawing to the next.
     """
     size = max(float(SMALLEST), min(12.0, height - 7))
     wide = min(max(width, height, breadth(label, size) + 10), 220)
+    goals = scene.wishes.get(name, ())
+    done = bool(goals) and all(map(scene.holds, goals))
+    outline = {"stroke": DONE, "stroke_width": 3} if done else {"stroke": "currentColor", "stroke_width": 1}
 
     def at(x: float, y: float) -> str:
-        shape = drawing.rect(
-            x, y, wide, height, rx=height / 2 if round_ else 3, fill=colour.fill, **outline(scene, name)
-        )
+        shape = drawing.rect(x, y, wide, height, rx=height / 2 if round_ else 3, fill=colour.fill, **outline)
         shown = shortened(label, wide - 6, size)
         middle = y + height / 2 + size * 0.36
         line = drawing.text(shown, x + wide / 2, middle, text_anchor="middle", font_size=size, fill=colour.ink)
@@ -129,13 +119,8 @@ def token(
     return Box(wide, height, at)
 
 
-def listed(title: str, names: Sequence[str], width: float) -> Box:
-    """Objects that have no place of their own: sizes, modes."""
-    return paragraph([f"{title}:", *names], width, 10)
-
-
 def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
-    """Objects of which the atoms do not say where they are."""
+    """Draw the objects without a place in the atoms."""
     if not boxes:
         return NOTHING
     title = "anywhere" if scene.partial else "nowhere"
@@ -143,31 +128,29 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
 
 
 def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
-    """What has no shape, in words: further atoms, and the parts of the goal that belong to no object."""
+    """List atoms that are not drawn, and the goals that belong to no object."""
     lines = [paragraph(["also true:", *map(str, also)], width)] if (also := tuple(also)) else []
-    drawn = {wish for wishes in scene.wishes.values() for wish in wishes}
-    for wish in scene.goal:
-        if scene.partial and not wish.positive:
-            lines.append(paragraph([f"must not hold: {wish.atom}"], width))
-        elif not scene.partial and wish not in drawn:
-            said = str(wish.atom) if wish.positive else f"not {wish.atom}"
-            lines.append(_wish(scene, wish, said, width))
+    drawn = {goal for goals in scene.wishes.values() for goal in goals}
+    for goal in scene.goal:
+        if scene.partial and not goal.positive:
+            lines.append(paragraph([f"must not hold: {goal.atom}"], width))
+        elif not scene.partial and goal not in drawn:
+            lines.append(_goal_line(scene.holds(goal), str(goal.atom) if goal.positive else f"not {goal.atom}", width))
     return column(lines, gap=2)
 
 
-def _wish(scene: Scene, wish: Literal, said: str, width: float) -> Box:
-    line = words(shortened(f"goal: {said}", width - 20, 11), 11)
+def _goal_line(holds: bool, goal: str, width: float) -> Box:
+    line = words(shortened(f"goal: {goal}", width - 20, 11), 11)
 
     def at(x: float, y: float) -> str:
-        done = scene.holds(wish)
         disc = drawing.circle(x + 6, y + 8, 6, fill="none", stroke="currentColor", stroke_opacity=0.6)
-        return (check(x + 6, y + 8, 6, said) if done else disc) + line.at(x + 18, y)
+        return (check(x + 6, y + 8, 6, goal) if holds else disc) + line.at(x + 18, y)
 
     return Box(line.width + 18, line.height, at)
 
 
 def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = ()) -> str:
-    """The SVG of a scene: its content, what has no shape, and how much of the goal holds."""
+    """Return the SVG of a scene: its content, atoms that are not drawn (`also`), and the number of satisfied goals."""
     margin = 12
     width = max(content.width, 260)
     parts = [content, notes(scene, also, width)]

@@ -2,8 +2,7 @@
 
 from itertools import pairwise
 
-from sgp.planning.domain import Domain, Sizes, problem_pddl
-from sgp.planning.words import Words
+from sgp.planning.domain import Domain, Sizes, Words, problem_pddl
 
 UNTYPED = """\
 (define (domain corridor)
