@@ -1,10 +1,8 @@
-"""sgp as an engine of unified-planning: `OneshotPlanner(name="sgp", params={"run": FOLDER})`.
+"""Engine for unified-planning: `OneshotPlanner(name="sgp", params={"run": FOLDER})`.
 
-The library finds engines of other packages by the lines of `up.ini`, or once they are registered:
-`sgp.engine.register()`. It has no entry points. Its operation modes have none for few-shot planning either, so that the
-problems to learn from are a parameter: `OneshotPlanner(name="sgp", params={"problems": [...]})`.
-
-Nothing imports this module but unified-planning; the package is imported when it plans.
+The library finds engines of other packages by the lines of `up.ini`, or after `sgp.engine.register()`. It has no
+operation mode for few-shot planning, so that the problems to learn from are a parameter:
+`OneshotPlanner(name="sgp", params={"problems": [...]})`.
 """
 
 from __future__ import annotations
@@ -36,32 +34,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgp.planning.pddl import Action, Problem
-    from sgp.planning.rollout import Rollout
     from sgp.planning.task import Task
 
 NAME = "sgp"
-
+# Quantifiers that depend on the objects are refused in training; action costs are read and not minimised.
 FEATURES = (
-    "ACTION_BASED",
-    "FLAT_TYPING",
-    "HIERARCHICAL_TYPING",
-    "NEGATIVE_CONDITIONS",
-    "EQUALITIES",
-    # Compiled away. Quantifiers that cannot be lifted are read, and refused where a run is to be trained or to fit.
-    "DISJUNCTIVE_CONDITIONS",
-    "CONDITIONAL_EFFECTS",
-    "EXISTENTIAL_CONDITIONS",
-    "UNIVERSAL_CONDITIONS",
-    "FORALL_EFFECTS",
-    # Costs are read and not minimised: any plan satisfies, none is called optimal.
-    "ACTIONS_COST",
-    "INT_NUMBERS_IN_ACTIONS_COST",
-    "REAL_NUMBERS_IN_ACTIONS_COST",
-    "STATIC_FLUENTS_IN_ACTIONS_COST",
-    "PLAN_LENGTH",
+    *("ACTION_BASED", "FLAT_TYPING", "HIERARCHICAL_TYPING", "NEGATIVE_CONDITIONS", "EQUALITIES", "PLAN_LENGTH"),
+    *("DISJUNCTIVE_CONDITIONS", "EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"),
+    *("CONDITIONAL_EFFECTS", "FORALL_EFFECTS", "ACTIONS_COST", "STATIC_FLUENTS_IN_ACTIONS_COST"),
+    *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
 )
-"""What of a problem is read today, in the words of unified-planning."""
-
 CREDITS = Credits(
     "sgp",
     "The sgp developers",
@@ -74,19 +56,19 @@ CREDITS = Credits(
 
 
 def register(environment: Environment | None = None) -> None:
-    """Makes the engine known to an environment of unified-planning, the global one where none is given."""
+    """Register the engine in an environment of unified-planning (None: the global one)."""
     factory = (environment or get_environment()).factory
     if NAME not in factory.engines:
         factory.add_engine(NAME, __name__, SgpEngine.__name__)
 
 
 class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-planning has no types
-    """Plans by a trained run, which stays loaded from one problem to the next.
+    """Plans by a trained run, which stays loaded.
 
-    The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each) with the parameters of `sgp.api.train_given` in `learning`, or else the one that
-    `sgp.run_for` finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises
-    what `sgp.api.train_given` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
+    The run is in the folder `run`, or trained on `problems` of the library (few-shot planning; `plans` has a plan or
+    None for each) with the parameters `learning` of `sgp.api.train_given`, or else found by `sgp.run_for` for each problem.
+    `decoding` names the decoding; `memory` limits the bytes of this process. Raises as `sgp.api.train_given` and
+    `sgp.load_planner`, and InputError for both `run` and `problems`.
     """
 
     def __init__(
@@ -105,8 +87,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
                 "'run' and 'problems' are both" if problems else f"{', '.join(sorted(learning))} without 'problems'"
             )
             raise InputError(f"{unused} given to the engine; expected a trained run, or problems to learn from and how")
-        self._memory = memory
-        self._decoding = decoding
+        self._memory, self._decoding = memory, decoding
         self._run: Run | None = None
         if problems:
             self._run = _learned(problems, plans, learning)
@@ -117,22 +98,22 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
 
     @property
     def name(self) -> str:
-        """What the library calls the engine."""
+        """The engine's name."""
         return NAME
 
     @staticmethod
     def supported_kind() -> ProblemKind:
-        """What problems may have."""
+        """Return the supported features."""
         return ProblemKind(set(FEATURES), version=LATEST_PROBLEM_KIND_VERSION)
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:
-        """Whether problems of a kind are read; whether a run fits one shows when it is solved."""
+        """Whether problems of a kind are read; whether a run fits a problem is known when it is solved."""
         return bool(problem_kind <= SgpEngine.supported_kind())
 
     @staticmethod
     def get_credits(**_: Any) -> Credits:
-        """Whose engine this is."""
+        """Return the engine's credits."""
         return CREDITS
 
     def _solve(
@@ -155,91 +136,89 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     ) -> PlanGenerationResult:
         if heuristic is not None:
             warn("sgp plans by a learned policy and ignores the heuristic", stacklevel=2)
-        attempt = _Attempt(problem, timeout, self._memory, time.perf_counter())
-        result = attempt.made(self._run, self._decoding, warm_start_plan)
+        started = time.perf_counter()
+        status, message, plan = self._outcome(problem, timeout, warm_start_plan, started)
+        level = LogLevel.INFO if plan is not None else LogLevel.WARNING
+        result = PlanGenerationResult(
+            status,
+            plan,
+            engine_name=NAME,
+            metrics={"engine_internal_time": str(time.perf_counter() - started)},
+            log_messages=[LogMessage(level, message)],
+        )
         if output_stream is not None:
             output_stream.writelines(f"{message}\n" for message in result.log_messages)
         return result
 
-
-class _Attempt:
-    """One problem of the library on its way through PDDL and back."""
-
-    def __init__(self, problem: AbstractProblem, timeout: float | None, memory: int | None, started: float):
-        self.problem, self.timeout, self.memory, self.started = problem, timeout, memory, started
-
-    def made(self, run: Run | None, decoding: str, start: Plan | None) -> PlanGenerationResult:
-        """The result. Raises what the run's files and Fast Downward's absence raise, never for a problem."""
-        if type(self.problem) is not UnifiedProblem:
-            kind = type(self.problem).__name__
-            return self._result(Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone")
+    def _outcome(
+        self, unified: AbstractProblem, timeout: float | None, start: Plan | None, started: float
+    ) -> tuple[Status, str, SequentialPlan | None]:
+        """Return status, message and plan. Raises only for unusable files of a run or missing programs."""
+        if type(unified) is not UnifiedProblem:
+            kind = type(unified).__name__
+            return Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone", None
         try:
-            writer = PDDLWriter(self.problem, empty_preconditions=True)
-            problem = _written(self.problem, writer)
-            tasks = [sgp.Task(each) for each in problem.alternatives()]
-            run = run or sgp.run_for(problem)
+            writer, problem = _written(unified)
+            tasks = [sgp.Task(alternative) for alternative in problem.alternatives()]
+            run = self._run or sgp.run_for(problem)
             tasks[0].require_domain(run.domain_text)
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
-            return self._result(Status.UNSUPPORTED_PROBLEM, str(error))
-        if isinstance(start, SequentialPlan) and (held := _holds(tasks, writer.get_plan(start))) is not None:
-            return self._result(Status.SOLVED_SATISFICING, "the plan to start from holds", _plan(held, self, writer))
-        seconds = None if self.timeout is None else self.timeout - (time.perf_counter() - self.started)
+            return Status.UNSUPPORTED_PROBLEM, str(error), None
+        if isinstance(start, SequentialPlan) and (actions := _valid(tasks, writer.get_plan(start))) is not None:
+            return Status.SOLVED_SATISFICING, "the plan to start from holds", _plan(actions, unified, writer)
+        seconds = None if timeout is None else timeout - (time.perf_counter() - started)
         if seconds is not None and seconds <= 0:
-            return self._result(Status.TIMEOUT, f"reading the problem took more than {self.timeout} s")
-        rollouts = sgp.load_planner(run.folder, decoding).solve_many(
-            tasks, sgp.Limit(seconds=seconds, memory=self.memory)
-        )
-        rollout = next((each for each in rollouts if each.solved), rollouts[0])
+            return Status.TIMEOUT, f"reading the problem took more than {timeout} s", None
+        planner = sgp.load_planner(run.folder, self._decoding)
+        rollouts = planner.solve_many(tasks, sgp.Limit(seconds=seconds, memory=self._memory))
+        rollout = next((rollout for rollout in rollouts if rollout.solved), rollouts[0])
         from sgp.planning.validation import confirm
 
         try:
             verdict = confirm(rollout)
         except (ToolError, ValidationDisagreement) as error:
-            return self._result(Status.INTERNAL_ERROR, str(error))
-        plan = _plan(rollout.plan, self, writer) if verdict.valid else None
-        said = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, verdict.note)))
-        return self._result(_status(rollout, run, decoding), f"{said}, {len(rollout.plan)} actions", plan)
-
-    def _result(self, status: Status, words: str, plan: SequentialPlan | None = None) -> PlanGenerationResult:
-        level = LogLevel.INFO if plan is not None else LogLevel.WARNING
-        seconds = time.perf_counter() - self.started
-        return PlanGenerationResult(
-            status,
-            plan,
-            engine_name=NAME,
-            metrics={"engine_internal_time": str(seconds)},
-            log_messages=[LogMessage(level, words)],
-        )
+            return Status.INTERNAL_ERROR, str(error), None
+        plan = _plan(rollout.plan, unified, writer) if verdict.valid else None
+        words = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, verdict.note)))
+        if rollout.outcome is sgp.Outcome.REFUSED and planner.policy.refuses(rollout.task) is not None:
+            status = Status.UNSUPPORTED_PROBLEM
+        else:  # a policy that finds no plan proves nothing
+            statuses = {
+                sgp.Outcome.SOLVED: Status.SOLVED_SATISFICING,
+                sgp.Outcome.TIMEOUT: Status.TIMEOUT,
+                sgp.Outcome.MEMORY: Status.MEMOUT,
+            }
+            status = statuses.get(rollout.outcome, Status.UNSOLVABLE_INCOMPLETELY)
+        return status, f"{words}, {len(rollout.plan)} actions", plan
 
 
 def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, learning: dict[str, Any]) -> Run:
-    """A run trained on problems of the library."""
-    writers = [PDDLWriter(problem, empty_preconditions=True) for problem in problems]
-    texts = [_written(problem, writer) for problem, writer in zip(problems, writers, strict=True)]
-    shown = None
+    """Train a run on problems of the library."""
+    written = list(map(_written, problems))
+    texts = None
     if plans is not None:
         if len(plans) != len(problems):
             raise SuiteError(f"{len(plans)} plans are given for {len(problems)} problems; expected as many")
-        shown = [None if plan is None else one.get_plan(plan) for one, plan in zip(writers, plans, strict=True)]
+        texts = [plan and writer.get_plan(plan) for (writer, _), plan in zip(written, plans, strict=True)]
     from sgp.api import train_given
 
-    run: Run = train_given(problems=texts, plans=shown, **{"method": "contrastive-jumps", **learning})
+    settings = {"method": "contrastive-jumps", **learning}
+    run: Run = train_given(problems=[problem for _, problem in written], plans=texts, **settings)
     return run
 
 
-def _written(problem: AbstractProblem, writer: PDDLWriter) -> Problem:
-    """A problem of the library as PDDL."""
-    name = problem.name or "problem"
-    domain, text = writer.get_domain(), writer.get_problem()  # in this order: names of the domain are taken first
-    found: Problem = sgp.Problem(name, domain, text, f"domain of {name}", f"problem {name}")
-    return found
+def _written(unified: UnifiedProblem) -> tuple[PDDLWriter, Problem]:
+    """Convert a problem of the library to PDDL."""
+    writer, name = PDDLWriter(unified, empty_preconditions=True), unified.name or "problem"
+    domain, text = writer.get_domain(), writer.get_problem()  # in this order: names of the domain are assigned first
+    return writer, sgp.Problem(name, domain, text, f"domain of {name}", f"problem {name}")
 
 
-def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
-    """The actions of a plan that solves one of the tasks that a problem's goal leaves; None where it does not."""
-    actions: tuple[Action, ...] = parse_plan(text)
+def _valid(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
+    """Return the actions of a plan that solves one of the tasks; None if it solves none."""
     from sgp.planning.trajectory import Trajectory
 
+    actions: tuple[Action, ...] = parse_plan(text)
     for task in tasks:
         with suppress(PlanError):
             Trajectory.of(task, actions)
@@ -247,27 +226,10 @@ def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
     return None
 
 
-def _plan(actions: Sequence[Action], attempt: _Attempt, writer: PDDLWriter) -> SequentialPlan:
-    """A plan of the library, its names mapped back."""
-    environment = attempt.problem.environment
-    reference, named = environment.expression_manager.ObjectExp, writer.get_item_named
-    instances = [
-        ActionInstance(named(action.name), tuple(reference(named(each)) for each in action.objects))
-        for action in actions
-    ]
-    return SequentialPlan(instances, environment)
-
-
-def _status(rollout: Rollout, run: Run, decoding: str) -> Status:
-    """How a rollout ended in the library's words. A policy that finds no plan proves nothing."""
-    outcome = sgp.Outcome
-    if rollout.outcome is outcome.REFUSED:
-        unread = sgp.load_planner(run.folder, decoding).policy.refuses(rollout.task) is not None
-        return Status.UNSUPPORTED_PROBLEM if unread else Status.UNSOLVABLE_INCOMPLETELY
-    return {
-        outcome.SOLVED: Status.SOLVED_SATISFICING,
-        outcome.HORIZON: Status.UNSOLVABLE_INCOMPLETELY,
-        outcome.STUCK: Status.UNSOLVABLE_INCOMPLETELY,
-        outcome.TIMEOUT: Status.TIMEOUT,
-        outcome.MEMORY: Status.MEMOUT,
-    }[rollout.outcome]
+def _plan(actions: Sequence[Action], unified: UnifiedProblem, writer: PDDLWriter) -> SequentialPlan:
+    """Convert a plan to the library's names."""
+    reference, named = unified.environment.expression_manager.ObjectExp, writer.get_item_named
+    return SequentialPlan(
+        [ActionInstance(named(name), tuple(reference(named(each)) for each in objects)) for name, objects in actions],
+        unified.environment,
+    )

@@ -48,40 +48,34 @@ class Plugin:
 
 
 def plugins(group: Group, builtin: Collection[str] = ()) -> dict[str, Plugin]:
-    """Plugins of other packages by key in alphabetical order, without importing them.
+    """Return the plugins of other packages by key in alphabetical order, without importing them.
 
-    Plugins with a built-in key or a key of several packages are skipped with a warning (`refusals`).
+    Plugins with a built-in key or a key of several packages are skipped with a warning.
     """
-    claims, refused = _claims(group), refusals(group, builtin)
-    for reason in refused.values():
-        _warn_once(reason)
-    return {key: found for key, (found, *_) in claims.items() if key not in refused}
-
-
-def refusals(group: Group, builtin: Collection[str] = ()) -> dict[str, str]:
-    """Reasons for skipped plugins by key: a built-in key, or a key of several packages."""
-    word, found = _WORDS[group], {}
-    for key, claimed in _claims(group).items():
-        packages = " and ".join(each.package for each in claimed)
+    word, usable = _WORDS[group], {}
+    for key, plugins_of_key in _all_plugins(group).items():
+        packages = " and ".join(plugin.package for plugin in plugins_of_key)
         if key in builtin:
-            found[key] = (
+            _warn_once(
                 f"{word} {key} of package {packages} is refused: sgp has a {word} {key} of its own; rename it in the "
                 f"entry points of {packages}, or uninstall it"
             )
-        elif len(claimed) > 1:
-            found[key] = f"{word} {key} is refused: packages {packages} both have one of this key; uninstall one"
-    return found
+        elif len(plugins_of_key) > 1:
+            _warn_once(f"{word} {key} is refused: packages {packages} both have one of this key; uninstall one")
+        else:
+            usable[key] = plugins_of_key[0]
+    return usable
 
 
 @cache
-def _claims(group: Group) -> dict[str, tuple[Plugin, ...]]:
-    """Plugins of a group by key; plugins with the same key are sorted by package name."""
-    found: dict[str, dict[str, Plugin]] = {}
-    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
+def _all_plugins(group: Group) -> dict[str, list[Plugin]]:
+    """Return the plugins of a group by key, sorted by package name."""
+    by_key: dict[str, dict[str, Plugin]] = {}
+    for entry in entry_points(group=group):
         key = entry.name.lower().replace("_", "-") if group == "sgp.methods" else entry.name.lower()
         package = entry.dist.name if entry.dist else entry.module
-        found.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # duplicate path entries count once
-    return {key: tuple(claimed[name] for name in sorted(claimed)) for key, claimed in sorted(found.items())}
+        by_key.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # duplicate path entries count once
+    return {key: [packages[name] for name in sorted(packages)] for key, packages in sorted(by_key.items())}
 
 
 @cache
