@@ -27,8 +27,8 @@ logger = logging.getLogger(__name__)
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
-_OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # exit code of the driver if the translator is killed
-_GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
+_OUT_OF_TIME = 256 - signal.SIGXCPU  # also if the translator is killed
+_GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME}
 _NOT_READ = {30, 31}  # by the translator
 _NOT_SUPPORTED = 34  # by the search: conditional effects, axioms
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after the limit
@@ -111,37 +111,11 @@ def find_plan(
         tried.append(stage)
         plan = _attempt(whole, stage, driver, (0.0, 0.0) if strict else (_OVERHEAD_SECONDS, _GRACE_SECONDS))
         if plan is not None:
+            tried = [stage]
             break
-    named = tried[-1:] if plan is not None else tried
-    return ExpertPlan(
-        problem=problem.name,
-        sha256=problem.sha256,
-        plan=plan,
-        planner="fast-downward",
-        configuration=", ".join(f"{stage.name} {stage.seconds:g}s" for stage in named),
-        seconds=round(time.perf_counter() - started, 3),
-    )
-
-
-def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run the driver in a folder; no child process outlives this call or this process."""
-    logger.debug("%s", shlex.join(command))
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            out, err = process.communicate(timeout=seconds)
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    configuration = ", ".join(f"{stage.name} {stage.seconds:g}s" for stage in tried)
+    seconds = round(time.perf_counter() - started, 3)
+    return ExpertPlan(problem.name, problem.sha256, plan, "fast-downward", configuration, seconds)
 
 
 def _attempt(
@@ -153,44 +127,58 @@ def _attempt(
     """
     overhead, grace = beyond
     started = time.perf_counter()
+    seconds = max(1, round(stage.seconds))
+    command = [sys.executable, str(_SUPERVISED), str(os.getpid()), str(driver)]
+    command += ["--plan-file", "plan", "--sas-file", "output.sas", "--search-time-limit", f"{seconds}s"]
+    command += ["--overall-time-limit", f"{seconds + round(overhead)}s"]
+    command += ["--overall-memory-limit", f"{stage.megabytes}M", *(["--alias", stage.alias] if stage.alias else [])]
+    command += ["domain.pddl", "problem.pddl", *(["--search", stage.search] if stage.search else [])]
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         domain, instance = texts or (normalise(problem.domain_pddl), normalise(problem.problem_pddl))
         Path(folder, "domain.pddl").write_text(domain, encoding="utf-8")
         Path(folder, "problem.pddl").write_text(instance, encoding="utf-8")
-        command = [sys.executable, str(_SUPERVISED), str(os.getpid()), str(driver)]
-        command += ["--plan-file", "plan", "--sas-file", "output.sas"]
-        seconds = max(1, round(stage.seconds))
-        command += ["--search-time-limit", f"{seconds}s", "--overall-time-limit", f"{seconds + round(overhead)}s"]
-        command += ["--overall-memory-limit", f"{stage.megabytes}M"]
-        command += ["--alias", stage.alias] if stage.alias else []
-        command += ["domain.pddl", "problem.pddl"]
-        command += ["--search", stage.search] if stage.search else []
-        run: subprocess.CompletedProcess[str] | None = None
-        try:
-            run = _run(command, folder, stage.seconds + overhead + grace)
-        except subprocess.TimeoutExpired:
-            pass  # an anytime configuration may have found plans
-        except OSError as error:
-            raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
-        plan = _last_plan(Path(folder)) if run is None or run.returncode in _SUCCESS | _GAVE_UP else None
+        code, output = _run(command, folder, stage.seconds + overhead + grace)
+        plan = _last_plan(Path(folder)) if code in _SUCCESS | _GAVE_UP else None
     if plan is not None:
         actions = parse_plan(plan, f"Fast Downward's plan for {problem.name}")
         return actions if texts is None else tuple(map(problem.read()[0].original, actions))
-    if run is None or run.returncode in _GAVE_UP:
+    if code in _GAVE_UP:
         return None
-    if run.returncode in _UNSOLVABLE:
+    if code in _UNSOLVABLE:
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
-    if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
+    if code in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
             left = max(1.0, stage.seconds - (0 if grace else time.perf_counter() - started))
             return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(*problem.read()))
-    if run.returncode == _NOT_SUPPORTED:
+    if code == _NOT_SUPPORTED:
         return None
-    said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
+    lines = (line.strip() for line in output.splitlines() if line.strip() and not line.startswith("INFO"))
     raise ToolError(
-        f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "
-        f"{said[0].strip() if said else 'it printed nothing'}; check the PDDL and the installation of up-fast-downward"
+        f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {code}: "
+        f"{next(lines, 'it printed nothing')}; check the PDDL and the installation of up-fast-downward"
     )
+
+
+def _run(command: Sequence[str], folder: str, seconds: float) -> tuple[int, str]:
+    """Run the driver in a folder and return its exit code and output; no child process outlives this call."""
+    logger.debug("%s", shlex.join(command))
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=pipe, stderr=pipe, text=True, errors="replace", start_new_session=True
+        )
+    except OSError as error:
+        raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
+    with process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                return _OUT_OF_TIME, ""  # an anytime configuration may have found plans
+            raise
+    return process.returncode, err + out
 
 
 def _last_plan(folder: Path) -> str | None:

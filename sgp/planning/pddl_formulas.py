@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+from sgp.errors import PddlError
 from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     DUAL,
@@ -30,6 +31,7 @@ _UNSUPPORTED = {
 }
 _CONNECTIVES = frozenset({"and", "or", "not", "imply", "forall", "exists", "when"})
 _RESERVED = frozenset(_UNSUPPORTED) | _CONNECTIVES | {"either", "increase", "number", OBJECT}
+_EQUALITY = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))  # arguments of "="
 _MAX_DEPTH = 50  # of nested connectives; "and" within "and" counts once
 
 
@@ -72,10 +74,11 @@ def name_of(item: Word | Block, source: Source, what: str) -> str:
         remedy = f"write '- {shown(word[1:])}' where a type is meant" if word != "-" else f"expected the name of {what}"
         raise source.refusal(f"'{shown(word)}' is no name; {remedy}", word)
     _require_no_comma(word, source)
-    if what == "a variable" and not word.startswith("?"):
-        raise source.refusal(f"expected a variable '?x', found '{shown(word)}'; write '?{shown(word)}'", word)
-    if word.startswith("?") and what != "a variable":
-        raise source.refusal(f"expected the name of {what}, found the variable '{shown(word)}'; remove the '?'", word)
+    if word.startswith("?") != (what == "a variable"):
+        expected = f"expected a variable '?x', found '{shown(word)}'; write '?{shown(word)}'"
+        if word.startswith("?"):
+            expected = f"expected the name of {what}, found the variable '{shown(word)}'; remove the '?'"
+        raise source.refusal(expected, word)
     return str(word)
 
 
@@ -112,8 +115,8 @@ def typed_list(block: Block, start: int, source: Source, what: str) -> list[tupl
         kind = next(items, None)
         if kind is None:
             raise source.refusal("'-' is followed by no type", item)
-        if isinstance(kind, Block) and (kind.head != "either" or len(kind) < 2):
-            raise source.refusal("expected a type or '(either type ...)' after '-'", kind)
+        several = isinstance(kind, Block) and kind.head == "either" and len(kind) > 1
+        source.require(several or isinstance(kind, Word), "expected a type or '(either type ...)' after '-'", kind)
         types = tuple(source.words(kind)) if isinstance(kind, Block) else (kind,)
         for name in types:
             name_of(name, source, "a type")
@@ -141,11 +144,10 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
         raise source.unsupported("numeric conditions (=) are not supported; rewrite this without numbers", block)
     arguments = tuple(source.words(block))
     read = Atom(head, tuple(scope.renaming.get(argument, str(argument)) for argument in arguments))
-    if head == "=" and equality:
-        expected: tuple[Parameter, ...] | None = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))
-    elif scope.predicates is None:
-        return read
-    else:
+    expected: tuple[Parameter, ...] | None = _EQUALITY
+    if head != "=" or not equality:
+        if scope.predicates is None:
+            return read
         expected = scope.predicates.get(head)
     if expected is None:
         raise source.refusal(
@@ -156,7 +158,11 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
             f"'{shown(head)}' has arity {len(expected)}, found {len(arguments)} objects; give as many as it has", block
         )
     for argument, (_, types) in zip(arguments, expected, strict=True):
-        _require_declared(argument, source, scope)
+        if argument not in scope.names:
+            _require_no_comma(argument, source)
+            what = "variable" if argument.startswith("?") else "object"
+            message = f"{what} with name '{shown(argument)}' is undefined; declare it or correct it"
+            raise source.refusal(message, argument)
         if types != (OBJECT,) and argument in scope.types and scope.types[argument].isdisjoint(types):
             wanted = " or ".join(map(shown, types))
             raise source.refusal(
@@ -166,13 +172,6 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
     return read
 
 
-def _require_declared(argument: Word, source: Source, scope: Scope) -> None:
-    if argument not in scope.names:
-        _require_no_comma(argument, source)
-        what = "variable" if argument.startswith("?") else "object"
-        raise source.refusal(f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument)
-
-
 def condition(block: Block, source: Source, scope: Scope) -> Condition:
     """Parse a condition. Raises PddlError, and UnsupportedPddl for numbers and preferences."""
     return join("and", _parts("and", block, True, source, scope, 0))
@@ -180,13 +179,10 @@ def condition(block: Block, source: Source, scope: Scope) -> Condition:
 
 def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope: Scope, depth: int) -> list[Condition]:
     """Parse the parts of a conjunction or disjunction (`kind`), or of its negation, at a nesting `depth`."""
-    if depth > _MAX_DEPTH:
-        message = f"connectives nested more than {_MAX_DEPTH} deep are not supported; simplify this"
-        raise source.refusal(message, source.block(block))
+    too_deep = f"connectives nested more than {_MAX_DEPTH} deep are not supported; simplify this"
+    source.require(depth <= _MAX_DEPTH, too_deep, block)
     parts: list[Condition] = []
-    waiting: list[tuple[Word | Block, bool]] = [
-        (block, positive)
-    ]  # iterative, because a text may be nested deeper than Python's call stack
+    waiting = [(block, positive)]  # iterative, because a text may be nested deeper than Python's call stack
     while waiting:
         item, sign = waiting.pop()
         part = source.block(item)
@@ -198,8 +194,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
         elif head in ("and", "or", "imply"):
             children = [(child, sign) for child in part[1:]]
             if head == "imply":
-                if len(part) != 3:
-                    raise source.refusal("expected '(imply (predicate ...) (predicate ...))'", part)
+                source.require(len(part) == 3, "expected '(imply (predicate ...) (predicate ...))'", part)
                 head, children = "or", [(part[1], not sign), (part[2], sign)]
             head = head if sign else DUAL[head]
             if head == kind:
@@ -212,9 +207,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
             below = join("and", _parts("and", body, sign, source, inside, depth + 1))
             parts.append(Formula(head if sign else DUAL[head], (below,), variables) if variables else below)
         elif head in _UNSUPPORTED:
-            raise source.unsupported(
-                f"{_UNSUPPORTED[head]} are not supported; rewrite this with predicates alone", part
-            )
+            raise _unsupported(_UNSUPPORTED[head], part, source)
         elif head == "when":
             raise source.refusal("'(when ...)' stands in a condition; it belongs in an effect", part)
         else:
@@ -297,5 +290,9 @@ def _effect(part: Block, source: Source, scope: Scope) -> Literal:
     if inner.head in ("or", "imply", "exists"):
         feature = f"effects that leave a choice ({inner.head})"
     if feature:
-        raise source.unsupported(f"{feature} are not supported; rewrite this with predicates alone", inner)
+        raise _unsupported(feature, inner, source)
     return Literal(atom(inner, source, scope), positive)
+
+
+def _unsupported(feature: str, part: Block, source: Source) -> PddlError:
+    return source.unsupported(f"{feature} are not supported; rewrite this with predicates alone", part)

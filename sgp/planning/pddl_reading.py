@@ -30,7 +30,7 @@ from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown
 
 _DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions")
 _PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
-_Places = Mapping[str, tuple[Block, AdlAction]]  # actions with their positions in the text
+_Actions = dict[str, tuple[Block, AdlAction]]  # with their positions in the text
 
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
@@ -81,7 +81,7 @@ def read_problem(text: str, source: str = "problem", domain: DomainText | None =
     return _with_goal(*_read_problem((text, source), domain), domain, fluents)
 
 
-def _read_domain(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
+def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
     """Parse a domain without schemas, and its actions with their positions."""
     name, sections = read_sections(origin, "domain")
     actions = [section for section in sections if section.head == ":action"]
@@ -94,20 +94,18 @@ def _read_domain(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, Adl
         for function in by_head[":functions"][1:]
         if isinstance(function, Block)
     }
-    if not actions:
-        raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
+    origin.require(actions, "the domain has no '(:action ...)'; expected at least one", None)
     text = DomainText(name, types, constants, {name: len(each) for name, each in predicates.items()}, {}, predicates)
     names = {constant.name: constant for constant in constants}
     scope = Scope(predicates, types, names, text.types_of(constants) if types else {})
-    read: dict[str, tuple[Block, AdlAction]] = {}
+    read: _Actions = {}
     for section in actions:
         action = _action(section, scope, origin)
         function = action.cost.strip("()").partition(" ")[0]
-        if action.cost.startswith("(") and function not in functions:
-            message = f"the function '{shown(function)}' is undefined; declare it in (:functions ...)"
-            raise origin.refusal(message, section)
-        if action.name in read:
-            raise origin.refusal(f"a second action has the name '{shown(action.name)}'; rename one", section[1])
+        undefined = f"the function '{shown(function)}' is undefined; declare it in (:functions ...)"
+        origin.require(not action.cost.startswith("(") or function in functions, undefined, section)
+        message = f"a second action has the name '{shown(action.name)}'; rename one"
+        origin.require(action.name not in read, message, section[1])
         read[action.name] = section, action
     costs = bool(by_head[":functions"]) or ":action-costs" in by_head[":requirements"]
     costs = costs or any(action.cost for _, action in read.values())
@@ -120,13 +118,11 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
     name, sections = read_sections(origin, "problem")
     by_head = _by_head(sections, _PROBLEM_SECTIONS, origin)
     for needed in (":domain", ":init", ":goal"):
-        if not by_head[needed]:
-            raise origin.refusal(f"the problem has no '({needed} ...)' section")
+        origin.require(by_head[needed], f"the problem has no '({needed} ...)' section", None)
     goal, naming, metric = by_head[":goal"], by_head[":domain"], by_head[":metric"]
     if len(goal) != 2 or not isinstance(goal[1], Block):
         raise origin.refusal("expected '(:goal (and ...))'", goal)
-    if len(naming) != 2 or not naming.flat:
-        raise origin.refusal("expected '(:domain NAME)'", naming)
+    origin.require(len(naming) == 2 and naming.flat, "expected '(:domain NAME)'", naming)
     if domain and naming[1] != domain.name:
         origin.remark(
             f"the domain names differ: the problem is of '{shown(str(naming[1]))}', the domain file has "
@@ -137,12 +133,8 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
     names = {constant.name: constant for constant in domain.constants} if domain else {}
     objects = _objects(by_head[":objects"], types, names, origin)
     names |= {thing.name: thing for thing in objects}
-    scope = Scope(
-        domain.arguments if domain else None,
-        types,
-        names,
-        domain.types_of(names.values()) if domain and domain.types else {},
-    )
+    all_types = domain.types_of(names.values()) if domain and domain.types else {}
+    scope = Scope(domain.arguments if domain else None, types, names, all_types)
     init, values = _init(by_head[":init"], scope, origin)
     minimised = len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
     wanted = condition(goal[1], origin, scope)
@@ -155,11 +147,10 @@ def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) ->
     by_head = {head: Block() for head in known}
     for section in sections:
         if section.head not in known:
-            raise source.unsupported(
-                f"section {shown(section.head)} is not supported; rewrite this without it", section
-            )
-        if by_head[section.head]:
-            raise source.refusal(f"a second section {section.head} stands here; make one of the two", section)
+            message = f"section {shown(section.head)} is not supported; rewrite this without it"
+            raise source.unsupported(message, section)
+        repeated = f"a second section {section.head} stands here; make one of the two"
+        source.require(not by_head[section.head], repeated, section)
         by_head[section.head] = section
     return by_head
 
@@ -173,8 +164,8 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
             free_name(kind, source, "a type"): (OBJECT,) for kind in kinds if isinstance(kind, Word) and kind != OBJECT
         }
         if word == OBJECT:
-            if set(kinds) != {OBJECT}:
-                raise source.refusal("'object' is above all types; remove what is declared above it", word)
+            above = "'object' is above all types; remove what is declared above it"
+            source.require(set(kinds) == {OBJECT}, above, word)
             continue
         name = free_name(word, source, "a type")
         if name in kinds:
@@ -187,8 +178,7 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
     left = dict(types)
     while left:
         free = [name for name, kinds in left.items() if not any(kind in left for kind in kinds)]
-        if not free:
-            raise source.refusal(f"the types {shown(', '.join(left))} stand above each other; mend the cycle", section)
+        source.require(free, f"the types {shown(', '.join(left))} stand above each other; mend the cycle", section)
         left = {name: kinds for name, kinds in left.items() if name not in free}
     return types
 
@@ -222,10 +212,9 @@ def _predicates(
         if len({argument.name for argument in arguments}) < len(arguments):
             source.remark("a variable stands twice in a predicate's declaration; each place is its own", declaration)
         if name in predicates:
-            if [argument.types for argument in predicates[name]] != [argument.types for argument in arguments]:
-                raise source.refusal(
-                    f"a second predicate has the name '{shown(name)}' and other arguments; rename one", declaration
-                )
+            same = [argument.types for argument in predicates[name]] == [argument.types for argument in arguments]
+            message = f"a second predicate has the name '{shown(name)}' and other arguments; rename one"
+            source.require(same, message, declaration)
             source.remark("a predicate is declared twice", declaration)
         predicates[name] = arguments
     return predicates
@@ -245,11 +234,10 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
                 f"found '{shown(key if isinstance(key, Word) else '(')}'",
                 key,
             )
-        if key in parts:
-            raise source.refusal(f"a second {key} stands in action '{shown(name)}'; make one of the two", key)
+        repeated = f"a second {shown(str(key))} stands in action '{shown(name)}'; make one of the two"
+        source.require(key not in parts, repeated, key)
         parts[str(key)] = value
-    if ":effect" not in parts:
-        raise source.refusal(f"action '{shown(name)}' has no ':effect'", section)
+    source.require(":effect" in parts, f"action '{shown(name)}' has no ':effect'", section)
     parameters: dict[str, Parameter] = {}
     for variable, types in typed_list(parts.get(":parameters", Block()), 0, source, "a variable"):
         if variable in parameters:  # Fast Downward merges them into one object, VAL uses the last of two
@@ -286,8 +274,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...
         else:
             atoms[atom(fact, source, scope)] = None
     for absent, fact in negated:
-        if absent in atoms:
-            raise source.refusal("an atom is true and false in :init; remove one of the two", fact)
+        source.require(absent not in atoms, "an atom is true and false in :init; remove one of the two", fact)
     return tuple(atoms), tuple(f"(= {function} {value})" for function, value in values.items())
 
 
@@ -317,8 +304,7 @@ def _with_goal(
         goals = alternatives(wanted, _world(domain, text, fluents))
     except TooManyCases as error:
         raise source.unsupported(f"the goal has {error}; that many are not supported; simplify it", place) from error
-    if not goals:
-        raise source.refusal("the goal cannot hold in any state; mend it", place)
+    source.require(goals, "the goal cannot hold in any state; mend it", place)
     if alternative is None and len(goals) > 1:
         raise source.unsupported(
             f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
@@ -329,7 +315,7 @@ def _with_goal(
 
 
 def _with_schemas(
-    domain: DomainText, actions: _Places, source: Source, world: Callable[[], World] | None = None
+    domain: DomainText, actions: _Actions, source: Source, world: Callable[[], World] | None = None
 ) -> DomainText:
     """Add a schema for each case of the actions; without a `world`, schemas are the same for all problems."""
     cases: dict[str, tuple[Schema, ...]] = {}
@@ -340,8 +326,7 @@ def _with_schemas(
             compiled[name] = bool(quantifier(action))
         cases[name] = (schema,) if schema else _compiled(action, place, source, world)
     schemas = numbered_names(cases)
-    if not schemas:
-        raise source.refusal("no action can ever be applicable or change anything; mend their conditions")
+    source.require(schemas, "no action can ever be applicable or change anything; mend their conditions", None)
     if compiled:
         how = "for the objects of this problem alone" if any(compiled.values()) else "the same for all problems"
         counts = ", ".join(f"{shown(name)} ({len(cases[name]):,})" for name in compiled)

@@ -63,6 +63,11 @@ class Source:
         """Build the error for correct PDDL that the package does not handle."""
         return self.refusal(message, at, UnsupportedPddl)
 
+    def require(self, holds: object, message: str, at: Word | Block | None) -> None:
+        """Raise PddlError with the message unless the condition holds."""
+        if not holds:
+            raise self.refusal(message, at)
+
     def word(self, item: Word | Block, what: str) -> Word:
         """Return the item if it is a word. Raises PddlError."""
         if isinstance(item, Block):
@@ -131,10 +136,10 @@ def normalise(text: str) -> str:
 def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
     """Return name and sections `(:keyword ...)` of a `(define (kind name) ...)`. Raises PddlError."""
     top = _read(source)
-    naming = top[1] if len(top) > 1 else None
-    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2 or not naming.flat:
-        got = f"'({shown(naming.head)} ...)'" if isinstance(naming, Block) else "nothing"
-        raise source.refusal(f"expected '({kind} NAME)' after 'define', found {got}", top)
+    naming = top[1] if len(top) > 1 and isinstance(top[1], Block) else Block()
+    got = f"'({shown(naming.head)} ...)'" if naming else "nothing"
+    named = naming.head == kind and len(naming) == 2 and naming.flat
+    source.require(named, f"expected '({kind} NAME)' after 'define', found {got}", top)
     sections = []
     for section in top[2:]:
         if not isinstance(section, Block) or not section.head.startswith(":"):
@@ -156,12 +161,10 @@ def _read(source: Source) -> Block:
         item: Word | Block = Word(token) if token not in "()" else Block()
         item.line, item.column = line, match.start() - begin
         if token == ")":
-            if not stack:
-                raise source.refusal("')' without a '(' before it; remove it or add the '('", item)
+            source.require(stack, "')' without a '(' before it; remove it or add the '('", item)
             stack.pop()
         elif isinstance(item, Word):
-            if not stack:
-                raise source.refusal(f"'{shown(token)}' stands outside of '(define ...)'; expected '('", item)
+            source.require(stack, f"'{shown(token)}' stands outside of '(define ...)'; expected '('", item)
             stack[-1].append(item)
         else:
             if stack:
@@ -172,9 +175,8 @@ def _read(source: Source) -> Block:
                 raise source.refusal("a second list begins after the end of '(define ...)'; one file holds one", item)
             stack.append(item)
     if stack:
-        raise source.refusal(
-            f"the '(' of this line is never closed; {len(stack)} ')' are missing at the end", stack[-1]
-        )
+        missing = f"{len(stack)} ')' are missing at the end"
+        raise source.refusal(f"the '(' of this line is never closed; {missing}", stack[-1])
     if top is None or top.head != "define":
         raise source.refusal("expected '(define (domain ...) ...)' or '(define (problem ...) ...)'", top)
     return top

