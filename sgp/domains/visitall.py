@@ -40,7 +40,8 @@ def generate(rng: Generator, width: int, height: int, start: int | None = None, 
 
 def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Draw a cell without which the others remain connected."""
-    for place in rng.permutation(len(there)).tolist():
+    places: list[int] = rng.permutation(len(there)).tolist()
+    for place in places:
         rest = set(there) - {there[place]}
         reached = {next(iter(sorted(rest)))}
         border = list(reached)

@@ -44,20 +44,6 @@ def test_blocksworld_draws_arrangements_uniformly():
     assert [_arrangements(5)[blocks][0] for blocks in (1, 2, 3, 4, 5)] == [1, 3, 13, 73, 501]
 
 
-def test_the_sizes_of_the_four_domains():
-    assert get_domain("gripper").sizes.count(balls=8) == 12
-    assert get_domain("logistics").sizes.count(cities=5, locations=2, airplanes=2, packages=15) == 37
-    assert list(get_domain("visitall").sizes.solutions(6)) == [
-        {"width": 1, "height": 6},
-        {"width": 2, "height": 3},
-        {"width": 3, "height": 2},
-        {"width": 6, "height": 1},
-    ]
-    assert list(get_domain("logistics").sizes.solutions(6)) == [
-        {"cities": 1, "locations": 2, "airplanes": 1, "packages": 1}
-    ]
-
-
 def test_logistics_packages_with_a_goal_start_elsewhere():
     domain = get_domain("logistics")
     for seed in range(20):

@@ -96,7 +96,9 @@ def test_every_fluent_is_seen(made):
 def test_every_object_is_named(made):
     text, scene = made()
     for svg in (draw_scene(text, scene), draw_goal(text, scene)):
-        titles = " ".join("".join(element.itertext()) for element in ElementTree.fromstring(svg).iter())
+        elements = list(ElementTree.fromstring(svg).iter())
+        assert min(float(element.get("font-size", 12)) for element in elements) >= 9
+        titles = " ".join("".join(element.itertext()) for element in elements)
         for name in scene.names:
             assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", titles), name
 
@@ -144,13 +146,6 @@ def test_names_are_text_never_markup(made):
         assert "<script>" in "".join(root.itertext())
         assert root.get("role") == "img"
         assert root[0].tag.endswith("title")
-
-
-@every_scene
-def test_letters_can_be_read(made):
-    text, scene = made()
-    for element in ElementTree.fromstring(draw_scene(text, scene)).iter():
-        assert float(element.get("font-size", 12)) >= 9
 
 
 @pytest.mark.slow
@@ -239,25 +234,8 @@ def generated(name, **arguments):
     return domain.texts["untyped"], Scene(problem.objects, frozenset(problem.init), problem.goal)
 
 
-@pytest.mark.parametrize(
-    ("cities", "locations", "packages"), [(3, 2, 9), (5, 2, 15), (12, 2, 60), (5, 6, 40), (1, 2, 3)]
-)
+@pytest.mark.parametrize(("cities", "locations", "packages"), [(3, 2, 9), (12, 2, 60), (5, 6, 40)])
 def test_cities_stand_in_rows_that_suit_the_players_box(cities, locations, packages):
     text, scene = generated("logistics", cities=cities, locations=locations, airplanes=1, packages=packages)
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', draw_scene(text, scene)).groups())
     assert 0.8 < width / height < 2.1
-
-
-def test_what_is_kept_between_drawings_changes_none():
-    """Each state of a walk is drawn as if it were the first."""
-    text, scene = generated("visitall", width=5, height=4, start=0)
-    cells = [atom.objects[0] for atom in scene.ordered if atom.predicate == "place"]
-    walked = []
-    for step, cell in enumerate(cells[:6]):
-        atoms = {atom for atom in scene.atoms if atom.predicate not in ("at-robot", "visited")}
-        atoms |= {Atom("at-robot", (cell,)), *(Atom("visited", (each,)) for each in cells[: step + 1])}
-        walked.append(draw_scene(text, replace(scene, atoms=frozenset(atoms))))
-        assert f"{step + 1} visited, the robot on {cell}" in walked[-1]
-        assert f"goals that hold: {step + 1} of {len(cells)}" in walked[-1]
-        assert len(checks(walked[-1])) == step + 1
-    assert len(set(walked)) == 6

