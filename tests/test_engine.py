@@ -12,14 +12,14 @@ import pytest
 
 import sgp
 from sgp.datasets.runs import list_runs
-from sgp.errors import InputError, PddlError, SuiteError
+from sgp.errors import InputError, SuiteError
 
 pytest.importorskip("unified_planning", reason="unified-planning is missing; install the extra 'dev'")
 from unified_planning.engines import PlanGenerationResultStatus as Status
 from unified_planning.engines import SequentialPlanValidator
 from unified_planning.environment import Environment
-from unified_planning.exceptions import UPException, UPUsageError
-from unified_planning.io import PDDLReader, PDDLWriter
+from unified_planning.exceptions import UPUsageError
+from unified_planning.io import PDDLReader
 from unified_planning.model import Problem as UnifiedProblem
 from unified_planning.plans import SequentialPlan
 from unified_planning.shortcuts import (
@@ -35,8 +35,7 @@ from unified_planning.shortcuts import (
 )
 from unified_planning.test.examples import get_example_problems
 
-from sgp.engine import FEATURES, SgpEngine, register
-from sgp.planning.task import Task
+from sgp.engine import SgpEngine, register
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 SUITE = sgp.load_suite("state-centric")
@@ -83,39 +82,10 @@ def walker(rooms=3, wanted="room 2", there="there"):
     return problem
 
 
-def reads(problem):
-    if type(problem) is not UnifiedProblem:  # hierarchical and scheduling problems cannot be written as PDDL actions
-        return False
-    try:
-        writer = PDDLWriter(problem)
-        for each in sgp.Problem("example", writer.get_domain(), writer.get_problem()).alternatives():
-            Task(each)
-    except (PddlError, NotImplementedError, UPException):
-        return False
-    return True
-
-
-@pytest.mark.filterwarnings("ignore:.*action costs are ignored")
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_supported_is_what_is_read(name):
-    problem = EXAMPLES[name]
-    assert SgpEngine.supports(problem.kind) <= reads(problem), "a kind that is promised is read"
-    # The numbers of the first two occur only in their metric, i.e. as action costs, which are read.
-    # The undefined value of the third is not part of any condition of an action that PDDL could express.
-    if name not in ("travel", "travel_with_consumptions", "basic_undef_bool"):
-        assert SgpEngine.supports(problem.kind) == reads(problem)
-
-
 def test_enough_of_the_librarys_problems_are_of_supported_kinds():
     supported = [name for name, problem in EXAMPLES.items() if SgpEngine.supports(problem.kind)]
-    assert len(supported) == 21
+    assert len(supported) == 21  # tests/planning/test_sweep.py compares them with what is read
     assert {"robot_loader", "basic_with_costs", "hierarchical_blocks_world"} <= set(supported)
-
-
-def test_the_library_knows_every_feature():
-    from unified_planning.model.problem_kind import all_features
-
-    assert set(FEATURES) <= all_features
 
 
 def test_a_run_plans_a_problem_of_the_library(run):

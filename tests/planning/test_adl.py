@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -14,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from sgp.errors import PddlError, PlanError, UnsolvableProblem, UnsupportedPddl
+from sgp.errors import PddlError, UnsolvableProblem, UnsupportedPddl
 from sgp.planning import adl
 from sgp.planning.adl import MAX_CASES, cases_of
-from sgp.planning.experts import OPTIMAL, Stage, find_plan
+from sgp.planning.experts import Stage, find_plan
 from sgp.planning.pddl import OBJECT, Action, Problem, read_domain
 from sgp.planning.pddl_writing import Numbered, rewritten
 from sgp.planning.task import Mode, State, Task
-from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import _run, val_program, validate
 
 pytestmark = pytest.mark.filterwarnings("ignore:domain .* action costs")
@@ -122,29 +119,6 @@ def test_what_is_learned_in_is_compiled_the_same_for_every_problem(domain):
         assert list(text.schemas.items()) == list(expected.schemas.items())
 
 
-@pytest.mark.slow
-def test_what_is_compiled_is_the_same_in_every_process():
-    code = (
-        "import hashlib, pathlib, sys; from sgp.planning.pddl import Problem; "
-        "from sgp.planning.pddl_writing import rewritten\n"
-        "for file in sorted(pathlib.Path(sys.argv[1]).glob('*/no-plan-1.pddl')):\n"
-        "    (first, *_) = Problem.from_files(file.parent / 'domain.pddl', file).alternatives()\n"
-        "    print(hashlib.sha256(''.join(rewritten(*first.read())).encode()).hexdigest())"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(FOLDER)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-        ).stdout
-        for seed in ("1", "2")
-    }
-    (hashes,) = said
-    assert len(set(hashes.split())) == 16
-
-
 def test_action_costs_are_carried():
     problem = adl_problem("costs", "p1")
     domain, text = rewritten(*problem.read())
@@ -156,24 +130,6 @@ def test_action_costs_are_carried():
         plan = find_plan(each, (BLIND,)).plan
         assert plan is not None
         assert tuple(map(task.original, plan) if each is not problem else plan) == cheapest
-
-
-def test_experts_plan_where_their_search_knows_no_conditional_effects():
-    problem = adl_problem("lights", "p1")
-    plan = find_plan(problem, (OPTIMAL,)).plan  # LM-cut: runs on the compiled problem
-    assert plan is not None
-    assert {each.name for each in plan} == {"press"}
-    assert validate(problem, plan).valid
-
-
-def test_plans_of_the_file_are_replayed_as_cases():
-    problem = adl_problem("lights", "p1")
-    task, plan = Task(problem), (Action("press", ("a", "b")), Action("press", ("b", "c")))
-    found = Trajectory.of(task, plan)
-    assert found.actions != plan
-    assert tuple(map(task.original, found.actions)) == plan
-    with pytest.raises(PlanError, match=r"\(press c a\) is not applicable"):
-        Trajectory.of(task, (Action("press", ("c", "a")),))
 
 
 def _lights_out(effects: int) -> str:

@@ -11,16 +11,9 @@ import pytest
 
 from sgp.errors import ConfigurationError, ToolError, UnsolvableProblem
 from sgp.planning import experts
-from sgp.planning.experts import OPTIMAL, SATISFICING, STAGES, Stage, find_plan
-from sgp.planning.task import Task, replay
+from sgp.planning.experts import OPTIMAL, SATISFICING, Stage, find_plan
+from sgp.planning.task import replay
 from tests.conftest import blocks_problem
-
-
-def test_the_stages_are_those_of_the_paper():
-    assert [(stage.search, stage.seconds) for stage in STAGES] == [
-        ("astar(lmcut())", 60.0),
-        ("eager_greedy([ff()])", 300.0),
-    ]
 
 
 def test_the_first_stage_finds_an_optimal_plan(three_blocks):
@@ -39,17 +32,6 @@ def test_the_second_stage_is_tried_when_the_first_gives_up(three_blocks):
     nothing = find_plan(three_blocks.problem, [hopeless])
     assert nothing.plan is None
     assert nothing.configuration == "depth-one 30s"
-
-
-def test_aliases_are_stages_too(three_blocks):
-    found = find_plan(three_blocks.problem, [Stage("lama-first", 30, alias="lama-first")])
-    assert three_blocks.is_goal(replay(three_blocks, found.plan)[-1])
-
-
-def test_typed_problems_with_negative_preconditions_are_planned(courier):
-    found = find_plan(courier.problem)
-    assert len(found.plan) == 3
-    assert courier.is_goal(replay(courier, found.plan)[-1])
 
 
 def test_an_unsolvable_problem_is_named():
@@ -109,7 +91,7 @@ def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch)
     raise AssertionError("the search goes on")
 
 
-@pytest.mark.parametrize("end", ["", "sys.exit(2)", "sys.exit(23)", "time.sleep(60)"])
+@pytest.mark.parametrize("end", ["sys.exit(2)", "sys.exit(23)", "time.sleep(60)"])
 def test_the_last_complete_plan_of_an_anytime_planner_counts(three_blocks, tmp_path, monkeypatch, end):
     monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
     monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
@@ -130,16 +112,6 @@ def test_stages_check_themselves():
         dataclasses.replace(OPTIMAL, seconds=float("nan"))
     with pytest.raises(ConfigurationError, match="either a search or an alias"):
         Stage("both", 1.0, search="astar(lmcut())", alias="lama")
-
-
-def test_expert_plans_are_valid_for_the_task(two_blocks):
-    assert [str(action) for action in find_plan(two_blocks.problem).plan] == ["(pick-up a)", "(stack a b)"]
-    assert Task(two_blocks.problem).size == 2
-
-
-def test_a_second_is_the_search_s_own(three_blocks):
-    """Starting the driver and translating take about one second themselves."""
-    assert len(find_plan(three_blocks.problem, [dataclasses.replace(OPTIMAL, seconds=1)]).plan) == 6
 
 
 def test_no_search_outlives_a_parent_that_is_killed(three_blocks, tmp_path):

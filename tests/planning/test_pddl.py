@@ -3,7 +3,7 @@ import re
 import pytest
 
 import sgp
-from sgp.errors import PddlError, PlanError, UnsupportedPddl
+from sgp.errors import PddlError, PlanError
 from sgp.planning import pddl, pddl_reading
 from sgp.planning.pddl import (
     OBJECT,
@@ -18,8 +18,7 @@ from sgp.planning.pddl import (
     read_problem,
     read_text,
 )
-from sgp.planning.task import Task
-from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
+from tests.conftest import COURIER, COURIER_PROBLEM
 
 
 def test_a_domain_is_read_with_types_constants_and_signature():
@@ -59,11 +58,6 @@ def test_a_wrong_domain_is_refused_with_its_line(text, line, words):
     assert caught.value.line == line
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"my.pddl, line {line}: ")
-
-
-def test_comments_do_not_shift_lines():
-    with pytest.raises(UnsupportedPddl, match="line 4"):
-        read_domain("; first\n(define (domain d) ; (open\n ; more\n (:derived (p) (q)))")
 
 
 @pytest.mark.parametrize(
@@ -121,12 +115,6 @@ def test_comments_may_be_in_another_encoding_and_names_may_not(tmp_path):
         read_text(file)
 
 
-def test_the_hash_of_a_problem_covers_domain_and_problem():
-    one = Problem("p", BLOCKS, "x")
-    assert one.sha256 == Problem("q", BLOCKS, "x").sha256
-    assert len({one.sha256, Problem("p", BLOCKS, "y").sha256, Problem("p", BLOCKS + " ", "x").sha256}) == 3
-
-
 def test_a_binary_file_is_no_pddl(tmp_path):
     (tmp_path / "d.pddl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(PddlError, match="not UTF-8"):
@@ -146,13 +134,6 @@ def test_types_and_negative_goals_are_written_too(courier):
     text = format_problem(courier.text)
     assert read_problem(text) == courier.text
     assert "v1 - van\n" in text, "one type needs no '(either ...)', which many planners do not read"
-
-
-def test_a_problem_can_start_elsewhere(courier):
-    (first, *_) = courier.successors(courier.init)
-    again = Task(courier.restarted(first.state))
-    assert set(again.atoms(again.init)) == set(courier.atoms(first.state))
-    assert (again.goal, again.objects) == (courier.goal, courier.objects)
 
 
 def test_a_parameter_of_either_type_gets_a_type_above_both():

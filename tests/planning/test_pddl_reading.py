@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sgp.domains import all_domains
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.experts import OPTIMAL, find_plan
-from sgp.planning.native import native_output_silenced, native_problem
-from sgp.planning.pddl import OBJECT, Action, Problem, read_domain, read_problem
-from sgp.planning.pddl_writing import rewritten, type_names, with_constants
+from sgp.planning.pddl import Action, Problem, read_domain, read_problem
+from sgp.planning.pddl_syntax import Block, Source, read_sections
+from sgp.planning.pddl_writing import rewritten
 from sgp.planning.task import Task, check
 from sgp.planning.validation import validate
 from tests.conftest import COURIER, COURIER_PROBLEM
@@ -115,14 +111,11 @@ REFUSED = [
     ("(not (lit ?x)) (not", "(when (lit ?x) (lit ?y)) (not", 7, "'(when ...)' stands in a condition"),
     ("(lit ?x)))\n", "(not (and (lit ?x) (lit ?y)))))\n", 8, "expected '(not (predicate ...))'"),
     ("lamp - object", "lamp -object", 3, "'-object' is no name; write '- object'"),
-    ("?x ?y - lamp)\n", "?x ?y -lamp)\n", 6, "'-lamp' is no name; write '- lamp'"),
     ("?x ?y - lamp)\n", "?x ?y- lamp)\n", 6, "'?y-' ends in '-'; write '?y - lamp'"),
     ("?x ?y - lamp)\n", "?x ?y - - lamp)\n", 6, "'-' is no name; expected the name of a type"),
     ("?x ?y - lamp)\n", "?x, ?y - lamp)\n", 6, "a comma in '?x,' is no part of PDDL; separate names by spaces: '?x'"),
-    ("(wired ?x ?y) (", "(wired ?x, ?y) (", 7, "a comma in '?x,'"),
     ("(:action press", "(:action press :effect (and))\n(:action press", 6, "a second action has the name 'press'"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (increase ?x)", 4, "'increase' is not supported as the name of a predicate"),
-    ("(lit ?x - lamp)", "(lit ?x - lamp) (object ?x)", 4, "'object' is not supported as the name of a predicate"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (lit ?x ?y)", 4, "a second predicate has the name 'lit'"),
     ("(?x ?y - lamp)\n", "(?x ?x - lamp)\n", 6, "the parameter ?x stands twice"),
     (":parameters (?x", ":vars (?x", 6, "found ':vars'"),
@@ -140,7 +133,6 @@ REFUSED = [
     (":effect (lit ?x)", ":effect (oneof (lit ?x) (lit ?y))", 8, "nondeterministic effects (oneof)"),
     ("(:types", "(:types bulb) (:types", 3, "a second section :types"),
     ("(:predicates", "(:predicates ()", 4, "expected '(predicate ?x ...)' in :predicates"),
-    ("(:predicates", "(:predicates lit", 4, "expected '(predicate ?x ...)' in :predicates"),
     ("(:predicates", "(:derived (lit ?x) (lit ?x)) (:predicates", 4, "section :derived is not supported"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (2lit ?x - lamp)", 4, "'2lit' is not supported as a name"),
 ]
@@ -226,12 +218,6 @@ def test_an_error_shows_the_line_cut_and_escaped_with_a_mark_under_the_place():
         assert shown[mark.index("^")] == "+"
 
 
-def test_an_error_keeps_what_it_shows_on_its_way_from_another_process():
-    with pytest.raises(PddlError) as caught:
-        read_domain("(define (domain d) (:magic))")
-    assert str(copy.copy(caught.value)) == str(caught.value), "as it comes from another process"
-
-
 def test_what_pymimir_is_handed_reads_back_as_it_was():
     domain, problem = rewritten(*Problem("courier-1", COURIER, COURIER_PROBLEM).read())
     again, usual = read_domain(domain), read_domain(COURIER)
@@ -244,84 +230,54 @@ def test_what_pymimir_is_handed_reads_back_as_it_was():
     )
 
 
-def _kinds(names, thing):
-    return frozenset(names[kind] for kind in thing.types)
+TEXT = """\
+; a comment (with parentheses
+(define (Domain D) ; another
+  (:Types van
+    - thing)
+  (:action))
+"""
 
 
-def _ours(domain, text):
-    """Our reader's task: predicates, actions, objects, initial state and goal."""
-    names = type_names(domain)
-    actions = {
-        schema.name: (
-            [_kinds(names, parameter) for parameter in schema.parameters],
-            set(map(str, schema.precondition)),
-            set(map(str, schema.effect)),
-        )
-        for schema in domain.schemas.values()
-    }
-    objects = {thing.name: _kinds(names, thing) for thing in (*domain.constants, *text.objects)}
-    return dict(domain.predicates), actions, objects, set(map(str, text.init)), set(map(str, text.goal))
+def test_a_text_is_read_as_nested_lists_whose_items_know_their_lines():
+    name, (types, action) = read_sections(Source("my.pddl", TEXT), "domain")
+    assert name == "d"
+    assert (types, action) == ([":types", "van", "-", "thing"], [":action"])
+    assert [(word, word.line) for word in Source("my.pddl", TEXT).words(types)] == [
+        ("van", 3),
+        ("-", 4),
+        ("thing", 4),
+    ]
+    assert (types.head, types.line, action.head, action.line) == (":types", 3, ":action", 5)
+    assert (Block().head, Block([Block(["a"])]).head) == ("", "")
 
 
-def _theirs(domain, native):
-    """pymimir's task, with our names of variables and without its predicates for types."""
-    types = {OBJECT, "number", *type_names(domain).values()}
-    theirs = native.get_domain()
-    predicates = (*theirs.get_static_predicates(), *theirs.get_fluent_predicates(), *theirs.get_derived_predicates())
-    actions = {}
-    for action in theirs.get_actions():
-        parameters = list(action.get_parameters())
-        schema = domain.schemas[action.get_name()]
-        variables = {
-            theirs.get_variable().get_name(): ours.name
-            for theirs, ours in zip(parameters, schema.parameters, strict=True)
-        }
-
-        def renamed(literal, variables=variables):
-            return re.sub(r"\?[^\s()]+", lambda match: variables[match[0]], str(literal))
-
-        condition = action.get_conjunctive_condition()
-        needed = (*condition.get_static_literals(), *condition.get_fluent_literals())
-        effects = [effect.get_conjunctive_effect().get_literals() for effect in action.get_conditional_effects()]
-        actions[action.get_name()] = (
-            [frozenset(kind.get_name() for kind in each.get_bases()) for each in parameters],
-            {renamed(each) for each in needed if each.get_atom().get_predicate().get_name() not in types},
-            {renamed(literal) for literals in effects for literal in literals},
-        )
-    atoms = (*native.get_static_initial_atoms(), *native.get_fluent_initial_atoms())
-    return (
-        {each.get_name(): each.get_arity() for each in predicates if each.get_name() not in types | {"="}},
-        actions,
-        {
-            thing.get_name(): frozenset(kind.get_name() for kind in thing.get_bases())
-            for thing in native.get_problem_and_domain_objects()
-        },
-        {str(atom) for atom in atoms if atom.get_predicate().get_name() not in types | {"="}},
-        set(map(str, (*native.get_static_goal_literals(), *native.get_fluent_goal_literals()))),
-    )
+def test_a_remark_names_the_first_line_and_how_many_more_there_are():
+    source = Source("my.pddl", "(define (domain d)\n (:types a\n a b b))")
+    _, (types,) = read_sections(source, "domain")
+    for word in types[2:]:
+        source.remark(f"'{word}' is odd", word)
+    assert source.remarks == ("my.pddl, line 3: 'a' is odd", "my.pddl, line 3: 'b' is odd (and 1 more)")
 
 
-ADL = sorted(Path(__file__).parent.glob("adl/*/p1.pddl"))
-
-
-def _texts():
-    for name, (old, new, _) in READ.items():
-        problem = PROBLEM.replace("lamp", "lit") if "named like" in name else PROBLEM
-        yield pytest.param(Problem("p", changed(DOMAIN, old, new), problem), id=name)
-    yield pytest.param(Problem("p", COURIER, COURIER_PROBLEM), id="courier")
-    for domain in all_domains():
-        size = next(size for size in range(4, 20) if domain.sizes.has(size))
-        problem = domain.generate_size(np.random.default_rng(5), size)
-        for model, text in domain.models.items():
-            yield pytest.param(Problem("p", text, domain.translated(problem, model)), id=f"{domain.name}-{model}")
-    for file in ADL:
-        problem = Problem.from_files(file.parent / "domain.pddl", file).alternatives()[0]
-        yield pytest.param(problem, id=f"adl-{file.parent.name}")
-
-
-@pytest.mark.parametrize("problem", list(_texts()))
-def test_pymimir_understands_what_our_reader_reads(problem):
-    domain, text = problem.read()
-    with native_output_silenced():
-        native = native_problem(problem, domain, text)
-    assert _theirs(domain, native) == _ours(*with_constants(domain, text))
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("(define (domain d)\n (:predicates (p))\n (:action a :effect (p))", 1, "never closed"),
+        ("(define (domain d))\n)", 2, "')' without a '('"),
+        ("hello (define (domain d))", 1, "stands outside"),
+        ("", 1, "expected '(define"),
+        ("(define (problem p))", 1, "expected '(domain NAME)'"),
+        ("(define (domain d))\n\n(define (domain e))", 3, "a second list begins after the end"),
+        ("(define (domain d)\n (:types a)\n b)", 3, "expected a section '(:keyword ...)'"),
+        ("(define (domain d)\n (types a))", 2, "expected a section '(:keyword ...)'"),
+        ("(define)", 1, "expected '(domain NAME)' after 'define', found nothing"),
+        ("(defined (domain d))", 1, "expected '(define"),
+    ],
+)
+def test_a_text_of_another_form_is_refused_with_its_line(text, line, words):
+    with pytest.raises(PddlError) as caught:
+        read_sections(Source("my.pddl", text), "domain")
+    assert caught.value.line == line
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"my.pddl, line {line}: ")

@@ -35,22 +35,6 @@ def second_opinion(problem, plan, folder):
 
 
 @pytest.mark.parametrize(
-    ("plan", "valid"),
-    [
-        ("(pick-up a)\n(stack a b)", True),
-        ("(pick-up a)", False),
-        ("(stack a b)", False),
-        ("", False),
-        ("(pick-up b)\n(put-down b)\n(pick-up a)\n(stack a b)", True),
-    ],
-)
-def test_val_and_unified_planning_agree(two_blocks, tmp_path, plan, valid):
-    actions = parse_plan(plan)
-    assert validate(two_blocks.problem, actions).valid is valid
-    assert second_opinion(two_blocks.problem, actions, tmp_path) is valid
-
-
-@pytest.mark.parametrize(
     ("plan", "reason"),
     [
         ("(fly a)", "step 1: (fly a): the domain has no action 'fly'; expected one of pick-up"),
@@ -163,17 +147,6 @@ def test_a_val_that_does_not_end_does_not_judge(two_blocks, tmp_path, monkeypatc
     verdict = validate(two_blocks.problem, (), slow)
     assert (verdict.valid, verdict.judge) == (False, validation.BOTH)
     assert "more than 0.2 s" in verdict.report
-
-
-def test_an_action_without_a_precondition_beside_compiled_ones_is_judged_by_the_files_own_text():
-    domain = """(define (domain lamps) (:requirements :adl) (:predicates (lit ?x) (power))
-      (:action switch-on :parameters () :effect (power)) ; the plant
-      (:action rest :parameters (?x) :precondition (power)
-        :effect (when (lit ?x) (not (power)))) (:action all :parameters (?x) :effect
-          (when (power) (lit ?x))))"""
-    problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init) (:goal (lit a)))")
-    assert validate(problem, parse_plan("(switch-on)\n(all a)")).valid
-    assert not validate(problem, parse_plan("(all a)\n(switch-on)")).valid
 
 
 def to_and_fro(count):
