@@ -73,27 +73,29 @@ def draw(scene: Scene) -> str:
     static = frozenset(atom for atom in scene.atoms if atom.predicate == "connected")
     ground = _ground(Scene(scene.objects, static, ()))
     side = ground.side
-    own: dict[str, list[Atom]] = {cell: [] for cell in ground.centres}
+    atoms_of: dict[str, list[Atom]] = {cell: [] for cell in ground.centres}
     also: list[Atom] = []
     for atom in (Atom(name, (cell,)) for name, cells in (("at-robot", robots), ("visited", visited)) for cell in cells):
-        own.get(atom.objects[0], also).append(atom)
+        atoms_of.get(atom.objects[0], also).append(atom)
     drawn = [
         _cell(
-            Scene((cell,), frozenset(own[cell.name]), tuple(scene.wishes.get(cell.name, ())), scene.partial),
+            Scene((cell,), frozenset(atoms_of[cell.name]), tuple(scene.goals_of.get(cell.name, ())), scene.partial),
             ground.centres[cell.name],
             side,
             ground.lettered,
         )
         for cell in scene.objects
     ]
-    robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in own)]
+    robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in atoms_of)]
 
     def at(x: float, y: float) -> str:
         parts = [*drawn, ground.edge] if ground.named else [ground.edge, *drawn]
         return drawing.element("g", [*parts, *robot], transform=f"translate({x} {y})", font_size=9)
 
     where = f"the robot on {', '.join(robots)}" if robots else "the robot anywhere"
-    sentence = f"VisitAll with {len(own)} cells, {len(visited)} {'to be ' if scene.partial else ''}visited, {where}"
+    sentence = (
+        f"VisitAll with {len(atoms_of)} cells, {len(visited)} {'to be ' if scene.partial else ''}visited, {where}"
+    )
     return whole(scene, sentence, Box(ground.width, ground.height, at), sorted(also))
 
 
@@ -136,7 +138,7 @@ def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) 
     parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]
     if lettered:
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
-    required = any(goal.atom.predicate == "visited" for goal in scene.wishes.get(cell, ()))
+    required = any(goal.atom.predicate == "visited" for goal in scene.goals_of.get(cell, ()))
     if visited if scene.partial else required and not visited:
         parts.append(
             drawing.circle(*centre, side / 9, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5)

@@ -54,8 +54,8 @@ class World:
 
     def of(self, types: Iterable[str]) -> list[str]:
         """Return the objects of one of these types."""
-        wanted = set(types)
-        return [name for name, kinds in self.objects if not kinds.isdisjoint(wanted)]
+        names = set(types)
+        return [name for name, kinds in self.objects if not kinds.isdisjoint(names)]
 
     @cached_property
     def _index(self) -> dict[tuple[str, int, str], list[Atom]]:

@@ -261,7 +261,7 @@ class Scene:
         return atoms
 
     @cached_property
-    def wishes(self) -> dict[str, list[Literal]]:
+    def goals_of(self) -> dict[str, list[Literal]]:
         """Positive goal literals by first object of the scene; none if the scene is the goal."""
         goals: dict[str, list[Literal]] = {}
         for literal in () if self.partial else self.goal:

@@ -164,9 +164,9 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
             message = f"{what} with name '{shown(argument)}' is undefined; declare it or correct it"
             raise source.refusal(message, argument)
         if types != (OBJECT,) and argument in scope.types and scope.types[argument].isdisjoint(types):
-            wanted = " or ".join(map(shown, types))
+            expected_type = " or ".join(map(shown, types))
             raise source.refusal(
-                f"'{shown(argument)}' is no {wanted}, as '{shown(head)}' requires; correct the object or its type",
+                f"'{shown(argument)}' is no {expected_type}, as '{shown(head)}' requires; correct the object or its type",
                 argument,
             )
     return read
@@ -200,7 +200,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
             if head == kind:
                 waiting += reversed(children)
             else:
-                inner = (_parts(head, child, own, source, scope, depth + 1) for child, own in children)
+                inner = (_parts(head, child, child_sign, source, scope, depth + 1) for child, child_sign in children)
                 parts.append(join(head, chain.from_iterable(inner)))
         elif head in ("forall", "exists"):
             inside, variables, body = _quantified(part, source, scope)

@@ -137,9 +137,9 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
     scope = Scope(domain.arguments if domain else None, types, names, all_types)
     init, values = _init(by_head[":init"], scope, origin)
     minimised = len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
-    wanted = condition(goal[1], origin, scope)
+    formula = condition(goal[1], origin, scope)
     read = ProblemText(name, str(naming[1]), objects, init, (), origin.remarks, values=values, minimised=minimised)
-    return read, wanted, goal, origin
+    return read, formula, goal, origin
 
 
 def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) -> dict[str, Block]:
@@ -287,7 +287,7 @@ def _world(domain: DomainText, text: ProblemText, fluents: frozenset[str]) -> Wo
 
 def _with_goal(
     text: ProblemText,
-    wanted: Condition,
+    formula: Condition,
     place: Block,
     source: Source,
     domain: DomainText | None,
@@ -295,13 +295,13 @@ def _with_goal(
     alternative: int | None = None,
 ) -> ProblemText:
     """Add the goal to a problem, or one conjunction of a disjunctive goal."""
-    literals = conjunction(wanted)
+    literals = conjunction(formula)
     if literals is not None:
         return replace(text, goal=literals)
     if domain is None:
         raise source.refusal("the goal is no conjunction of literals, and is read without its domain; give both", place)
     try:
-        goals = alternatives(wanted, _world(domain, text, fluents))
+        goals = alternatives(formula, _world(domain, text, fluents))
     except TooManyCases as error:
         raise source.unsupported(f"the goal has {error}; that many are not supported; simplify it", place) from error
     source.require(goals, "the goal cannot hold in any state; mend it", place)

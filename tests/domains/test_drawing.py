@@ -106,9 +106,9 @@ def test_every_object_is_named(made):
 @every_scene
 def test_goals_that_hold_are_marked_and_no_others(made):
     text, scene = made()
-    positive = [wish for wish in scene.goal if wish.positive]
+    positive = [wish for literal in scene.goal if literal.positive]
     for held in ([], positive[:1], positive):
-        atoms = (scene.atoms - {wish.atom for wish in positive}) | {wish.atom for wish in held}
+        atoms = scene.atoms - {goal.atom for goal in positive} | {goal.atom for goal in held}
         # An atom that contradicts a goal atom may stay: marks depend on goal atoms alone.
         svg = draw_scene(text, replace(scene, atoms=atoms, goal=tuple(positive)))
         assert len({mark[0].text for mark in checks(svg)}) == len(held)

@@ -17,6 +17,7 @@ from sgp.planning import adl
 from sgp.planning.adl import MAX_CASES, cases_of
 from sgp.planning.experts import Stage, find_plan
 from sgp.planning.pddl import OBJECT, Action, Problem, read_domain
+from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.planning.pddl_writing import Numbered, rewritten
 from sgp.planning.task import Mode, State, Task
 from sgp.planning.validation import _run, val_program, validate
@@ -26,6 +27,7 @@ FOLDER = Path(__file__).parent / "adl"
 OVER_OBJECTS = {"assembly", "briefcase", "miconic", "openstacks", "roads", "shadows"}
 LIFTED = sorted({each.name for each in FOLDER.iterdir()} - OVER_OBJECTS)
 BLIND = Stage("blind", 30, search="astar(blind())")
+Found = Mapping[frozenset[str], Mapping[str, frozenset[str]]]
 PROBLEMS = [(file.parent.name, file.stem) for file in sorted(FOLDER.glob("*/*.pddl")) if file.stem != "domain"]
 
 
@@ -215,7 +217,7 @@ def test_quantifiers_within_each_other_are_written_out_as_the_interpreter_reads_
         text = f"(define (problem p) (:domain d) (:objects {listed}) (:init {' '.join(sorted(init))}) (:goal (p a)))"
         problem = Problem(f"quantified {number}", domain, text)
         interpreter = _Interpreter(domain, objects)
-        for state, successors in _space(Task(problem), 8).items():
+        for state, successors in space(Task(problem), 8).items():
             assert successors == interpreter.successors(state), sorted(init)
 
 
@@ -241,22 +243,25 @@ def test_a_disjunctive_goal_is_read_alternative_by_alternative():
     assert (one.sha256, two.alternatives()) == (problem.sha256, (two,))
 
 
+def space(task: Task, count: int) -> Found:
+    """Return the first states, breadth first, with the successors of each action of the domain's file."""
+    states: dict[frozenset[str], dict[str, frozenset[str]]] = {}
+    frontier = [task.init]
+    for state in frontier:
+        atoms = frozenset(map(str, task.atoms(state)))
+        if atoms not in states and len(states) < count:
+            states[atoms] = {}
+            for successor in task.successors(state):
+                frontier.append(successor.state)
+                after = frozenset(map(str, task.atoms(successor.state)))
+                # The cases of an action that apply in one state lead to one state.
+                assert states[atoms].setdefault(str(task.original(successor.actions[0])), after) == after
+    return states
+
+
 # A plain interpreter of ADL on nested lists, without simplification, reordering or renaming.
 
 Formula = list[Any] | str
-Found = Mapping[frozenset[str], Mapping[str, frozenset[str]]]
-
-
-def _parsed(text: str) -> list[Any]:
-    stack: list[list[Any]] = [[]]
-    for word in re.findall(r"[()]|[^\s()]+", text):
-        if word == "(":
-            stack.append([])
-        elif word == ")":
-            stack[-2].append(stack.pop())
-        else:
-            stack[-1].append(word)
-    return stack[0][0]
 
 
 def _said(formula: Formula) -> str:
@@ -268,7 +273,8 @@ class _Interpreter:
 
     def __init__(self, domain: str, objects: Mapping[str, str]):
         self._objects = objects
-        self._actions = [each for each in _parsed(domain)[2:] if each[0] == ":action"]
+        self._actions = read_sections(Source("domain", domain), "domain")[1]
+        self._actions = [section for section in self._actions if section.head == ":action"]
 
     def _bindings(self, listed: Sequence[str], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:
         names, types = listed[0::3], listed[2::3]
@@ -378,20 +384,6 @@ class _Writer:
         return frozenset(each for each in atoms if self._rng.random() < 0.4)
 
 
-def _space(task: Task, count: int) -> Found:
-    found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
-    frontier = [task.init]
-    for state in frontier:
-        atoms = frozenset(map(str, task.atoms(state)))
-        if atoms not in found and len(found) < count:
-            found[atoms] = {}
-            for successor in task.successors(state):
-                frontier.append(successor.state)
-                after = frozenset(map(str, task.atoms(successor.state)))
-                assert found[atoms].setdefault(str(task.original(successor.actions[0])), after) == after
-    return found
-
-
 @pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantified", [False, True])
 def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified, count):
@@ -411,7 +403,7 @@ def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified, 
         assert re.search("^$|cannot hold in any state|no action can ever|cases", refusal), (domain, text)
         if not tasks:
             continue
-        found = _space(tasks[0], 12)
+        found = space(tasks[0], 12)
         for state, successors in found.items():
             assert successors == interpreter.successors(state), (domain, text, sorted(state))
         for task in tasks:

@@ -29,6 +29,7 @@ from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Mode, Task
 from tests.conftest import COURIER, COURIER_PROBLEM
+from tests.planning.test_adl import space
 from tests.planning.test_pddl_reading import DOMAIN, PROBLEM, READ, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -44,27 +45,10 @@ def _generated(name: str, model: str) -> str:
     return domain.translated(domain.generate_size(np.random.default_rng(5), size), model)
 
 
-def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-    """Return the first states, breadth first, with the successors of each action of the domain's file."""
-    found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
-    frontier = [task.init]
-    for state in frontier:
-        atoms = frozenset(map(str, task.atoms(state)))
-        if atoms in found or len(found) == STATES:
-            continue
-        successors = task.successors(state)
-        assert len({each.actions[0] for each in successors}) == len(successors)
-        frontier += [each.state for each in successors]
-        after = {(task.original(each.actions[0]), frozenset(map(str, task.atoms(each.state)))) for each in successors}
-        found[atoms] = {str(action): reached for action, reached in after}
-        assert len(found[atoms]) == len(after), "the cases of an action that apply in one state lead to one state"
-    return found
-
-
 def _agreeing(problem: Problem) -> dict[frozenset[str], dict[str, frozenset[str]]]:
     """Return the first states, which are the same for the grounded and the lifted model."""
     modes: tuple[Mode, Mode] = ("grounded", "lifted")
-    grounded, lifted = (_space(Task(problem, mode)) for mode in modes)
+    grounded, lifted = (space(Task(problem, mode), STATES) for mode in modes)
     assert grounded == lifted
     return grounded
 
@@ -83,7 +67,7 @@ class _Oracle:
         return frozenset(f"({' '.join([each.fluent().name, *map(str, each.args)])})" for each in true)
 
     def space(self, count: int) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-        """Return the same as `_space`."""
+        """Return the same as `space`."""
         found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
         frontier = [self._simulator.get_initial_state()]
         for state in frontier:

@@ -9,7 +9,7 @@ The table `[drawing]` of `domain.toml` has these fields:
 - `labels`: by predicate, an object and its label: "0: {1}", "ferry: empty".
 - `styles`: by predicate, an object and its colour: "0: green"; "0: by last" has a colour for each last argument, and
   "0: round" makes a disc.
-- `wishes`: as `labels`, for goals that do not hold.
+- `goals`: as `labels`, for goals that do not hold.
 - `layout`: "rows", "floors" (ordered by the predicate `order`, whose second argument is higher), "graph", or "cells",
   whose positions follow from `steps` along the `links` or from their names. `links` join places, dashed if no atom of
   `ways` does.
@@ -95,7 +95,7 @@ class Layout:
     inside: Mapping[str, _Rule]
     labels: Mapping[str, _Rule]
     styles: Mapping[str, _Rule]
-    wishes: Mapping[str, _Rule]
+    goals: Mapping[str, _Rule]
     pile: str = ""
     links: Sequence[str] = ()
     ways: str = ""
@@ -107,7 +107,7 @@ class Layout:
     @classmethod
     def from_toml(cls, title: str, table: Mapping[str, Any]) -> Layout:
         """Read a table `[drawing]`."""
-        parsers = {"inside": _inside_rule, **dict.fromkeys(("labels", "styles", "wishes"), _label_rule)}
+        parsers = {"inside": _inside_rule, **dict.fromkeys(("labels", "styles", "goals"), _label_rule)}
         rules = {
             part: {predicate: parse(rule) for predicate, rule in table.get(part, {}).items()}
             for part, parse in parsers.items()
@@ -155,8 +155,8 @@ class _Drawing:
             if not any(drawn) and atom.predicate not in ignored:
                 self.also.append(atom)
         self.also += [Atom(layout.pile, pair) for pair in scene.pairs(layout.pile) if not self._piled(*pair)]
-        for goal in (goal for goals in scene.wishes.values() for goal in goals if not scene.holds(goal)):
-            self._labelled(layout.wishes, goal.atom)
+        for goal in (goal for goals in scene.goals_of.values() for goal in goals if not scene.holds(goal)):
+            self._labelled(layout.goals, goal.atom)
         if scene.partial:  # figures that a goal does not mention are omitted
             mentioned = {*self.labels, *self.held, *(where for places in self.held.values() for where in places)}
             self.kinds = {name: kind for name, kind in self.kinds.items() if not kind.figure or name in mentioned}

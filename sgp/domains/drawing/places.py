@@ -21,18 +21,18 @@ def from_names(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots
 
     None if a name has no two numbers, two cells share a position, or linked cells are not neighbours.
     """
-    found: dict[str, tuple[int, int]] = {}
+    spots: dict[str, tuple[int, int]] = {}
     for cell in cells:
         match = re.search(r"(?<!\d)(\d{1,4})\D+(\d{1,4})\D*$", cell)
         if match is None:
             return None
-        found[cell] = int(match.group(1)), int(match.group(2))
-    if len(set(found.values())) < len(found):
+        spots[cell] = int(match.group(1)), int(match.group(2))
+    if len(set(spots.values())) < len(spots):
         return None
-    if any(abs(found[a][0] - found[b][0]) + abs(found[a][1] - found[b][1]) != 1 for a, b in linked):
+    if any(abs(spots[a][0] - spots[b][0]) + abs(spots[a][1] - spots[b][1]) != 1 for a, b in linked):
         return None
-    left, top = (min((spot[axis] for spot in found.values()), default=0) for axis in (0, 1))
-    return {cell: (x - left, y - top) for cell, (x, y) in found.items()}
+    left, top = (min((spot[axis] for spot in spots.values()), default=0) for axis in (0, 1))
+    return {cell: (x - left, y - top) for cell, (x, y) in spots.items()}
 
 
 def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[int, int]]) -> Spots | None:
@@ -44,10 +44,10 @@ def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[in
     for (first, second), (dx, dy) in steps.items():
         near[first].append((second, (dx, dy)))
         near[second].append((first, (-dx, -dy)))
-    found: dict[str, tuple[int, int]] = {}
+    spots: dict[str, tuple[int, int]] = {}
     top = 0
     for start in cells:
-        if start in found:
+        if start in spots:
             continue
         placed, waiting = {start: (0, 0)}, [start]
         while waiting:
@@ -62,9 +62,9 @@ def by_directions(cells: Sequence[str], steps: Mapping[tuple[str, str], tuple[in
         if len(set(placed.values())) < len(placed):
             return None
         left, above = (min(spot[axis] for spot in placed.values()) for axis in (0, 1))
-        found.update((cell, (x - left, y - above + top)) for cell, (x, y) in placed.items())
-        top = max(y for _, y in found.values()) + 1
-    return found
+        spots.update((cell, (x - left, y - above + top)) for cell, (x, y) in placed.items())
+        top = max(y for _, y in spots.values()) + 1
+    return spots
 
 
 def by_distance(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spots:
@@ -73,17 +73,17 @@ def by_distance(cells: Sequence[str], linked: Sequence[tuple[str, str]]) -> Spot
     for first, second in linked:
         near[first].append(second)
         near[second].append(first)
-    found: dict[str, tuple[int, int]] = {}
+    spots: dict[str, tuple[int, int]] = {}
     top = 0
     for start in cells:
-        layer, distance, lowest = [] if start in found else [start], 0, top
+        layer, distance, lowest = [] if start in spots else [start], 0, top
         while layer:
-            found.update((cell, (distance, top + row)) for row, cell in enumerate(layer))
+            spots.update((cell, (distance, top + row)) for row, cell in enumerate(layer))
             lowest = max(lowest, top + len(layer))
-            layer = list(dict.fromkeys(other for cell in layer for other in near[cell] if other not in found))
+            layer = list(dict.fromkeys(other for cell in layer for other in near[cell] if other not in spots))
             distance += 1
         top = lowest
-    return found
+    return spots
 
 
 def walls(spots: Spots, linked: Iterable[tuple[str, str]], width: float, height: float) -> str:

@@ -63,7 +63,9 @@ def hint(scene: Scene, name: str, *predicates: str) -> str:
     """Describe an object: which of these predicates are true of it, and its goals."""
     true = [_words(atom) for atom in scene.about.get(name, ()) if atom.predicate in predicates]
     text = f"{name}: {', '.join(true)}" if true else name
-    goals = [f"{_words(goal.atom)} ({'holds' if scene.holds(goal) else 'open'})" for goal in scene.wishes.get(name, ())]
+    goals = [
+        f"{_words(goal.atom)} ({'holds' if scene.holds(goal) else 'open'})" for goal in scene.goals_of.get(name, ())
+    ]
     return f"{text}; goal: {', '.join(goals)}" if goals else text
 
 
@@ -82,7 +84,7 @@ def check(x: float, y: float, radius: float, goal: str) -> str:
 
 def marks(scene: Scene, name: str, right: float, y: float, radius: float) -> str:
     """Draw a check for each satisfied goal of an object, leftwards from `right`."""
-    held = [goal for goal in scene.wishes.get(name, ()) if scene.holds(goal)]
+    held = [goal for goal in scene.goals_of.get(name, ()) if scene.holds(goal)]
     return "".join(check(right - number * radius * 1.5, y, radius, str(goal.atom)) for number, goal in enumerate(held))
 
 
@@ -91,20 +93,20 @@ def token(
     name: str,
     label: str,
     colour: Colour,
-    said: str,
+    title: str,
     *,
     height: float = 22,
     width: float = 0,
     round_: bool = False,
 ) -> Box:
-    """Draw an object as a labelled box, or a disc, of at least this width; `said` is shown under the pointer.
+    """Draw an object as a labelled box, or a disc, of at least this width; `title` is shown under the pointer.
 
     The outline is thick and green if all goals of the object hold. The object's name is an attribute, by which the
     player moves it from one drawing to the next.
     """
     size = max(float(SMALLEST), min(12.0, height - 7))
     wide = min(max(width, height, breadth(label, size) + 10), 220)
-    goals = scene.wishes.get(name, ())
+    goals = scene.goals_of.get(name, ())
     done = bool(goals) and all(map(scene.holds, goals))
     outline = {"stroke": DONE, "stroke_width": 3} if done else {"stroke": "currentColor", "stroke_width": 1}
 
@@ -114,7 +116,7 @@ def token(
         middle = y + height / 2 + size * 0.36
         line = drawing.text(shown, x + wide / 2, middle, text_anchor="middle", font_size=size, fill=colour.ink)
         radius = min(6.0, height * 0.3)
-        return drawing.group(said, [shape, line, marks(scene, name, x + wide - 1, y + 1, radius)], data_object=name)
+        return drawing.group(title, [shape, line, marks(scene, name, x + wide - 1, y + 1, radius)], data_object=name)
 
     return Box(wide, height, at)
 
@@ -130,7 +132,7 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
 def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
     """List atoms that are not drawn, and the goals that belong to no object."""
     lines = [paragraph(["also true:", *map(str, also)], width)] if (also := tuple(also)) else []
-    drawn = {goal for goals in scene.wishes.values() for goal in goals}
+    drawn = {goal for goals in scene.goals_of.values() for goal in goals}
     for goal in scene.goal:
         if scene.partial and not goal.positive:
             lines.append(paragraph([f"must not hold: {goal.atom}"], width))
