@@ -164,9 +164,9 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
             message = f"{what} with name '{shown(argument)}' is undefined; declare it or correct it"
             raise source.refusal(message, argument)
         if types != (OBJECT,) and argument in scope.types and scope.types[argument].isdisjoint(types):
-            expected_type = " or ".join(map(shown, types))
+            kinds = " or ".join(map(shown, types))
             raise source.refusal(
-                f"'{shown(argument)}' is no {expected_type}, as '{shown(head)}' requires; correct the object or its type",
+                f"'{shown(argument)}' is no {kinds}, as '{shown(head)}' requires; correct the object or its type",
                 argument,
             )
     return read

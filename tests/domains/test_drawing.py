@@ -106,7 +106,7 @@ def test_every_object_is_named(made):
 @every_scene
 def test_goals_that_hold_are_marked_and_no_others(made):
     text, scene = made()
-    positive = [wish for literal in scene.goal if literal.positive]
+    positive = [literal for literal in scene.goal if literal.positive]
     for held in ([], positive[:1], positive):
         atoms = scene.atoms - {goal.atom for goal in positive} | {goal.atom for goal in held}
         # An atom that contradicts a goal atom may stay: marks depend on goal atoms alone.

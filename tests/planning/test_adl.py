@@ -273,8 +273,8 @@ class _Interpreter:
 
     def __init__(self, domain: str, objects: Mapping[str, str]):
         self._objects = objects
-        self._actions = read_sections(Source("domain", domain), "domain")[1]
-        self._actions = [section for section in self._actions if section.head == ":action"]
+        _, sections = read_sections(Source("domain", domain), "domain")
+        self._actions = [section for section in sections if section.head == ":action"]
 
     def _bindings(self, listed: Sequence[str], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:
         names, types = listed[0::3], listed[2::3]
