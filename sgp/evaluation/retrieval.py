@@ -20,7 +20,6 @@ from sgp.datasets.training_data import Transition, contrasted_actions
 from sgp.datasets.walks import Instance
 from sgp.domains import words_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
-from sgp.planning.domain import Words
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
