@@ -11,7 +11,7 @@ from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.layout import keep_places
-from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, hint, token, whole
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, fingers, hint, token, whole
 from sgp.planning.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -230,19 +230,12 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
     width = max(widest, sum(block.width + 4 for block in held) - 4) + 16
 
     def at(x: float, y: float) -> str:
-        bend = -5 if empty else 5
-        fingers = drawing.path(
-            f"M{x + 4 + bend:.1f} {y + row + 18:.1f}L{x + 4:.1f} {y + row + 8:.1f}V{y + 8:.1f}H{x + width - 4:.1f}"
-            f"V{y + row + 8:.1f}L{x + width - 4 - bend:.1f} {y + row + 18:.1f}M{x + width / 2:.1f} {y:.1f}v8",
-            fill="none",
-            stroke="currentColor",
-            stroke_width=3,
-            stroke_linejoin="round",
-        )
+        stem = f"M{x + width / 2:.1f} {y:.1f}v8"
+        hand = fingers(x + 4, x + width - 4, y + 8, y + row + 8, y + row + 18, 5 if empty else -5, stem)
         inside = [block.at(x + 8 + place * (block.width + 4), y + 14) for place, block in enumerate(held)]
         status = "empty" if empty else "" if held else "closed"
         label = drawing.text(f"hand {status}".strip(), x + width + 8, y + row / 2 + 12)
-        return drawing.group("hand", [fingers, *inside, label], class_="hand")
+        return drawing.group("hand", [hand, *inside, label], class_="hand")
 
     return Box(width + 80, row + 24, at)
 

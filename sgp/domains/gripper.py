@@ -8,7 +8,18 @@ from math import ceil, sqrt
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
-from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, hint, natural, short_names, token, whole
+from sgp.domains.drawing.tokens import (
+    OBJECT_COLOUR,
+    ROBOT,
+    WIDEST,
+    aside,
+    fingers,
+    hint,
+    natural,
+    short_names,
+    token,
+    whole,
+)
 from sgp.planning.domain import Generator, Scene, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -113,19 +124,11 @@ def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
     width = max(content.width, breadth(gripper, 10), widest) + 14
 
     def at(x: float, y: float) -> str:
-        bend = -4 if free else 5
-        fingers = drawing.path(
-            f"M{x + 4 + bend:.1f} {y + 46:.1f}L{x + 4:.1f} {y + 38:.1f}V{y + 14:.1f}H{x + width - 4:.1f}"
-            f"V{y + 38:.1f}L{x + width - 4 - bend:.1f} {y + 46:.1f}",
-            fill="none",
-            stroke="currentColor",
-            stroke_width=3,
-            stroke_linejoin="round",
-        )
+        claw = fingers(x + 4, x + width - 4, y + 14, y + 38, y + 46, 4 if free else -5)
         name = drawing.text(gripper, x + width / 2, y + 10, text_anchor="middle", font_size=10)
         status = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
         inner = content.at(x + (width - content.width) / 2, y + 18)
-        return drawing.group(f"{gripper}: {status or 'closed'}", [fingers, name, inner])
+        return drawing.group(f"{gripper}: {status or 'closed'}", [claw, name, inner])
 
     return Box(width, 48, at)
 

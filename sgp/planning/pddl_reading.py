@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 
 from sgp.planning.adl import TooManyCases, World, alternatives, cases_of, numbered_names, quantifier, strips_schema
 from sgp.planning.clock import with_limit_checks
@@ -175,11 +176,11 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
         types[name] = tuple(dict.fromkeys([*types.get(name, ()), *(str(kind) for kind in kinds if kind != name)]))
     types = {name: tuple(kind for kind in kinds if kind != OBJECT) or (OBJECT,) for name, kinds in types.items()}
     types |= {name: kinds for name, kinds in parents.items() if name not in types}
-    left = dict(types)
-    while left:
-        free = [name for name, kinds in left.items() if not any(kind in left for kind in kinds)]
-        source.require(free, f"the types {shown(', '.join(left))} stand above each other; mend the cycle", section)
-        left = {name: kinds for name, kinds in left.items() if name not in free}
+    try:
+        TopologicalSorter(types).prepare()
+    except CycleError as error:
+        cycle = shown(", ".join(dict.fromkeys(error.args[1])))
+        raise source.refusal(f"the types {cycle} stand above each other; mend the cycle", section) from error
     return types
 
 

@@ -121,6 +121,13 @@ def token(
     return Box(wide, height, at)
 
 
+def fingers(left: float, right: float, top: float, elbow: float, tip: float, bend: float, stem: str = "") -> str:
+    """Draw two fingers that hang from y = `top` and bend outwards (or inwards, if negative) from `elbow` to `tip`."""
+    steps = f"M{left - bend:.1f} {tip:.1f}L{left:.1f} {elbow:.1f}V{top:.1f}H{right:.1f}V{elbow:.1f}"
+    steps += f"L{right + bend:.1f} {tip:.1f}{stem}"
+    return drawing.path(steps, fill="none", stroke="currentColor", stroke_width=3, stroke_linejoin="round")
+
+
 def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
     """Draw the objects without a place in the atoms."""
     if not boxes:
