@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from sgp.planning.pddl import Problem, with_names
 from sgp.planning.task import State, Task
 
 SUITE = "state-centric"
+Walks: TypeAlias = list[tuple[Task, list[State]]]
 
 
 def renamed(task: Task, reverse: bool = False) -> Problem:
@@ -53,19 +54,17 @@ class EncoderContract:
         metafunc.parametrize("domain", self.domains or tuple(load_suite(SUITE).domains))
 
     @pytest.fixture
-    def walks(self, domain: str) -> list[tuple[Task, list[State]]]:
+    def walks(self, domain: str) -> Walks:
         """Tasks of four training problems, the largest first, with states."""
         tasks = list(map(Task, load_suite(SUITE).problems(domain, "train")[:4]))
         return [(task, _walk(task)) for task in sorted(tasks, key=lambda task: -task.size)]
 
     @pytest.fixture
-    def encoder(self, kind: EncoderKind, walks: list[tuple[Task, list[State]]]) -> StateEncoder:
+    def encoder(self, kind: EncoderKind, walks: Walks) -> StateEncoder:
         """An encoder fitted on the walks."""
         return kind.fit(walks, walks[0][0].size)
 
-    def test_embeddings_are_finite_rows_of_one_length(
-        self, encoder: StateEncoder, walks: list[tuple[Task, list[State]]]
-    ) -> None:
+    def test_embeddings_are_finite_rows_of_one_length(self, encoder: StateEncoder, walks: Walks) -> None:
         """Also that of the goal."""
         task, states = walks[0]
         assert encoder.refuses(task) is None
@@ -77,9 +76,7 @@ class EncoderContract:
         assert np.isfinite(goal).all()
         assert len({row.tobytes() for walk in walks for row in encoder.embed(*walk)}) > 1, "states differ"
 
-    def test_embeddings_do_not_depend_on_the_batch(
-        self, encoder: StateEncoder, walks: list[tuple[Task, list[State]]]
-    ) -> None:
+    def test_embeddings_do_not_depend_on_the_batch(self, encoder: StateEncoder, walks: Walks) -> None:
         """States have the same embedding alone, among others, and as candidates."""
         task, states = walks[0]
         for row, state in zip(encoder.embed(task, states), states, strict=True):
@@ -88,7 +85,7 @@ class EncoderContract:
         candidates = [candidate.state for group in successors for candidate in group]
         assert np.allclose(encoder.embed_candidates(task, states, successors), encoder.embed(task, candidates))
 
-    def test_columns_have_descriptions(self, encoder: StateEncoder, walks: list[tuple[Task, list[State]]]) -> None:
+    def test_columns_have_descriptions(self, encoder: StateEncoder, walks: Walks) -> None:
         """One for each column."""
         columns = list(range(min(5, encoder.dimension)))
         words = encoder.in_words(walks[0][0], columns)
@@ -96,7 +93,7 @@ class EncoderContract:
         assert all(isinstance(each, str) and each for each in words)
 
     def test_a_saved_encoder_gives_the_same_embeddings(
-        self, kind: EncoderKind, encoder: StateEncoder, walks: list[tuple[Task, list[State]]], tmp_path: Path
+        self, kind: EncoderKind, encoder: StateEncoder, walks: Walks, tmp_path: Path
     ) -> None:
         """Its file is no pickle."""
         task, states = walks[0]
@@ -108,8 +105,8 @@ class EncoderContract:
         assert np.array_equal(loaded.embed_goal(task), encoder.embed_goal(task))
         assert not path.exists() or not path.read_bytes().startswith(b"\x80")
 
-    def test_renaming_and_reordering_objects_changes_no_embedding(
-        self, kind: EncoderKind, encoder: StateEncoder, walks: list[tuple[Task, list[State]]]
+    def test_names_and_order_of_objects_change_no_embedding(
+        self, kind: EncoderKind, encoder: StateEncoder, walks: Walks
     ) -> None:
         """Of an encoder that is `invariant`."""
         if not kind.invariant:
@@ -119,9 +116,7 @@ class EncoderContract:
         assert np.array_equal(encoder.embed(task, [task.init]), encoder.embed(other, [other.init]))
         assert np.array_equal(encoder.embed_goal(task), encoder.embed_goal(other))
 
-    def test_a_problem_of_another_domain_is_refused(
-        self, encoder: StateEncoder, walks: list[tuple[Task, list[State]]]
-    ) -> None:
+    def test_a_problem_of_another_domain_is_refused(self, encoder: StateEncoder, walks: Walks) -> None:
         """A domain with one more predicate."""
         problem = walks[0][0].problem
         changed = problem.domain_pddl.replace("(:predicates", "(:predicates (never-heard-of ?x)", 1)

@@ -111,7 +111,7 @@ class MethodContract:
     def _tested(self, method: PlanningMethod) -> list[str]:
         return list(self.variants.get(method.key, method.variants))
 
-    def test_a_loaded_run_gives_identical_rollouts(
+    def test_a_loaded_run_plans_equally(
         self, method: PlanningMethod, variant: str, domain: str, trained: Training
     ) -> None:
         """Some rollout has steps."""
@@ -141,7 +141,7 @@ class MethodContract:
                 continue
             assert any(rollout.steps or rollout.reason for rollout in rollouts(planner, _smallest())), decoding
 
-    def test_the_trained_planner_is_the_saved_one(
+    def test_saving_keeps_the_planner(
         self, method: PlanningMethod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """`train` and `load` return planners with the same rollouts."""
@@ -190,7 +190,7 @@ class MethodContract:
                     # A network's results depend on the batch in their last bits.
                     assert np.allclose(step.costs, other.costs, rtol=1e-5, atol=1e-6)
 
-    def test_renaming_objects_changes_no_multiset_of_costs(
+    def test_renamed_objects_have_equal_costs(
         self, method: PlanningMethod, variant: str, domain: str, trained: Training
     ) -> None:
         """Of a method that is `invariant`."""
@@ -202,9 +202,7 @@ class MethodContract:
         assert np.allclose(sorted(one.costs), sorted(two.costs), rtol=1e-6)
         assert len(one.candidates) == len(two.candidates)
 
-    def test_a_run_records_method_data_and_versions(
-        self, method: PlanningMethod, variant: str, trained: Training
-    ) -> None:
+    def test_a_run_records_its_origin(self, method: PlanningMethod, variant: str, trained: Training) -> None:
         """Its folder follows from them; it contains no pickle."""
         domain = _smallest()
         run = trained(method.key, domain, variant)
@@ -226,9 +224,7 @@ class MethodContract:
         with pytest.raises(DomainMismatch, match=f"was trained on {_smallest()}; .*lacks the predicate"):
             solving.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
 
-    def test_a_run_that_no_longer_reproduces_its_outputs_is_refused(
-        self, method: PlanningMethod, trained: Training, tmp_path: Path
-    ) -> None:
+    def test_a_changed_run_is_refused(self, method: PlanningMethod, trained: Training, tmp_path: Path) -> None:
         """Each of the outputs saved for a training problem is compared; a method that learns nothing has none."""
         run = trained(method.key, _smallest(), self._tested(method)[0])
         for name in run.record["check"].get("vectors", ()):
@@ -239,9 +235,7 @@ class MethodContract:
             with pytest.raises(StoreError, match=f"gives another {name} than when it was trained"):
                 planner_of(open_run(folder))
 
-    def test_seeds_matter_unless_the_method_is_deterministic(
-        self, method: PlanningMethod, contract_store: Path
-    ) -> None:
+    def test_seeds_matter_unless_deterministic(self, method: PlanningMethod, contract_store: Path) -> None:
         """Two seeds give the same rollouts exactly if the method is `deterministic`."""
         variant, domain, overrides = self._tested(method)[0], _smallest(), self._fast(method.key)
         runs = [api.train(method.key, domain, SUITE, variant, seed=seed, overrides=overrides) for seed in (1, 2)]
