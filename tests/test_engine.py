@@ -170,13 +170,6 @@ def test_what_it_cannot_read_is_unsupported(run):
         planner.solve(numeric)
 
 
-def test_val_judges_conditional_effects_of_an_action_without_precondition(home):
-    problem = EXAMPLES["complex_conditional"]
-    result = OneshotPlanner(name="sgp", params={"problems": [problem], "variant": "one-step"}).solve(problem)
-    assert result.status is Status.SOLVED_SATISFICING, result.log_messages
-    assert SequentialPlanValidator().validate(problem, result.plan)
-
-
 def test_a_goal_with_alternatives_is_reached_by_one_of_them(run):
     problem, planner = gripper("train"), OneshotPlanner(name="sgp", params={"run": run})
     at, ball = problem.fluent("at"), problem.goals[0].args[0].args[0] if problem.goals[0].is_and() else None

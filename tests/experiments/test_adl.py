@@ -11,8 +11,6 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app
-from sgp.errors import UnsupportedPddl
-from sgp.planning.pddl import Problem
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts
 from sgp.service.jobs import read, replay, solve
@@ -104,28 +102,3 @@ def test_the_dashboard_reads_solves_and_replays_it(trained):
         assert solve(lambda **_: None, run, problem, 20.0)["valid"]
         replayed = replay(print, problem, plan)
         assert (replayed["valid"], replayed["stopped"], replayed["data"]["length"]) == (True, "", 1)
-
-
-@pytest.mark.parametrize(
-    ("domain", "problem", "words"),
-    [
-        (LIGHTS, lamps(4, "01", EITHER), "disjunctive goals to learn from are not supported"),
-        *(
-            (
-                (FOLDER / name / "domain.pddl").read_text(),
-                (FOLDER / name / "p1.pddl").read_text(),
-                "forall in its effect",
-            )
-            for name in ("briefcase", "roads")
-        ),
-    ],
-)
-def test_what_depends_on_a_problems_objects_is_refused_for_learning(home, tmp_path, domain, problem, words):
-    (tmp_path / "domain.pddl").write_text(domain)
-    (tmp_path / "p.pddl").write_text(problem)
-    code, _, err = call("import", tmp_path, "--suite", "mine")
-    assert code == 2
-    assert words in err
-    with pytest.raises(UnsupportedPddl, match="not supported"):
-        sgp.datasets.importing.import_folder(tmp_path, "mine")
-    assert Problem("p", domain, problem).alternatives()

@@ -103,10 +103,6 @@ def test_problems_are_read_with_remarks_too():
     assert validate(task.problem, PLAN).valid
 
 
-def test_ordinary_texts_get_no_remark(courier):
-    assert (courier.domain_text.remarks, courier.text.remarks) == ((), ())
-
-
 REFUSED = [
     ("(not (lit ?x)) (not", "(when (lit ?x) (lit ?y)) (not", 7, "'(when ...)' stands in a condition"),
     ("(lit ?x)))\n", "(not (and (lit ?x) (lit ?y)))))\n", 8, "expected '(not (predicate ...))'"),
@@ -143,12 +139,6 @@ def test_what_planners_understand_differently_is_refused_by_name(old, new, line,
     with pytest.raises(PddlError, match=re.escape(words)) as caught:
         Task(Problem("p", changed(DOMAIN, old, new), PROBLEM, "my.pddl"))
     assert str(caught.value).startswith(f"my.pddl, line {line}: ")
-
-
-def test_a_constant_of_another_type_than_a_predicate_speaks_of_is_refused():
-    domain = changed(COURIER, "(not (= ?b depot))", "(not (at depot depot))")
-    with pytest.raises(PddlError, match="line 8: 'depot' is no thing, as 'at' requires"):
-        check(Problem("p", domain, COURIER_PROBLEM))
 
 
 @pytest.mark.parametrize(
@@ -250,14 +240,6 @@ def test_a_text_is_read_as_nested_lists_whose_items_know_their_lines():
     ]
     assert (types.head, types.line, action.head, action.line) == (":types", 3, ":action", 5)
     assert (Block().head, Block([Block(["a"])]).head) == ("", "")
-
-
-def test_a_remark_names_the_first_line_and_how_many_more_there_are():
-    source = Source("my.pddl", "(define (domain d)\n (:types a\n a b b))")
-    _, (types,) = read_sections(source, "domain")
-    for word in types[2:]:
-        source.remark(f"'{word}' is odd", word)
-    assert source.remarks == ("my.pddl, line 3: 'a' is odd", "my.pddl, line 3: 'b' is odd (and 1 more)")
 
 
 @pytest.mark.parametrize(
