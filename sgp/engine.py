@@ -199,7 +199,8 @@ def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | 
     if plans is not None:
         if len(plans) != len(problems):
             raise SuiteError(f"{len(plans)} plans are given for {len(problems)} problems; expected as many")
-        texts = [plan and writer.get_plan(plan) for (writer, _), plan in zip(written, plans, strict=True)]
+        pairs = zip(written, plans, strict=True)
+        texts = [None if plan is None else writer.get_plan(plan) for (writer, _), plan in pairs]
     from sgp.api import train_given
 
     settings = {"method": "contrastive-jumps", **learning}
