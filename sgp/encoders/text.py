@@ -57,7 +57,7 @@ class TextEncoder:
         if unsaid:
             logger.warning(
                 "%s of domain %s have no sentence and are embedded as PDDL; give the domain words, as "
-                "sgp.planning.words.Words",
+                "sgp.planning.domain.Words",
                 ", ".join(unsaid),
                 domain.name,
             )
