@@ -90,7 +90,7 @@ from .methods import get_method as get_method
 from .methods.loading import load_model as load_model
 from .methods.loading import load_planner as load_planner
 from .methods.loading import load_portfolio as load_portfolio
-from .methods.texts import text_encoders as text_encoders
+from .methods.state_encoders import text_encoders as text_encoders
 from .planning.lookahead import successors_for as successors_for
 from .planning.pddl import Action as Action
 from .planning.pddl import Problem as Problem

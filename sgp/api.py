@@ -37,8 +37,7 @@ from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
-from sgp.methods.loading import load_planner, planner_of, require_loadable
-from sgp.methods.run_lookup import is_shipped
+from sgp.methods.loading import is_shipped, load_planner, require_loadable
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
@@ -336,7 +335,7 @@ def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner
     also has the distance of every state to the goal.
     """
     opened = open_run(run)
-    policy = (planner or planner_of(opened, decoding)).policy
+    policy = (planner or load_planner(opened, decoding)).policy
     pairs = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
     explanations = [{**explanation, **expectation} for explanation, expectation in pairs]
     remaining = remaining_in_passing(rollout)
@@ -360,7 +359,7 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
             f"the rollouts of {opened.folder} have several decodings ({', '.join(sorted(decodings))}), which can "
             "embed differently; map those of one decoding at a time"
         )
-    planner = planner_of(opened, *decodings)
+    planner = load_planner(opened, *decodings)
     policy = planner.policy
     ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
     drawn: list[dict[str, Any]] = [{} for _ in found]

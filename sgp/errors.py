@@ -24,7 +24,11 @@ an `Outcome`, not an error.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
 class SgpError(Exception):
@@ -103,3 +107,42 @@ def expected_one_of(known: Iterable[str], given: str) -> str:
     names = list(known)
     meant = [name for name in names if name.rpartition(".")[2] == given] or difflib.get_close_matches(given, names, 1)
     return f"expected one of {', '.join(names)}" + (f" (did you mean '{meant[0]}'?)" if meant else "")
+
+
+def check_fields(
+    config: Any,
+    what: str = "",
+    positive: Sequence[str] = (),
+    most: Mapping[str, float] | None = None,
+    /,
+    **least: float,
+) -> None:
+    """Raise ConfigurationError for a field of a configuration (a dataclass) that is out of range.
+
+    `least` and `most` have minimum and maximum values by field; fields in `positive` are above 0; all these are finite.
+    A field of a Literal type has one of its values. `what` precedes the field's name in the message.
+    """
+    for name, values in _literals(config.__class__).items():
+        value = getattr(config, name)
+        if value not in values:
+            raise ConfigurationError(f"{what} {name} is '{value}'; {expected_one_of(values, value)}".lstrip())
+    for name in (*least, *positive):
+        value, low, high = getattr(config, name), least.get(name, 0), (most or {}).get(name)
+        expected = f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+        if name in positive:
+            fits, expected = 0 < value < math.inf, "above 0"
+        else:
+            fits = low <= value <= high if high is not None else low <= value < math.inf
+        if not fits:
+            raise ConfigurationError(f"{what} {name} is {value}; expected {expected}".lstrip())
+
+
+@cache
+def _literals(kind: type) -> dict[str, tuple[str, ...]]:
+    """Return the values of each field of a Literal type, or of a union of such types."""
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if all(get_origin(part) is Literal for part in parts):
+            found[name] = tuple(value for part in parts for value in get_args(part))
+    return found

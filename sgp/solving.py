@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, UnsupportedPddl
-from sgp.methods.loading import planner_of
-from sgp.methods.run_lookup import find_run_for_domain
+from sgp.methods.loading import find_run_for_domain, load_planner
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
 from sgp.planning.rollout import Rollout
@@ -54,5 +53,5 @@ def solve(
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    rollouts = replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
+    rollouts = replace(load_planner(trained, decoding), keep=keep).solve_many(tasks, limit)
     return next((rollout for rollout in rollouts if rollout.solved), rollouts[0])

@@ -408,8 +408,8 @@ def test_a_grid_on_the_command_line_tries_one_run_by_several_decodings(home, tmp
         ({"candidates": "iw"}, ["--set candidates=iw"]),
         ({"decoding.beam": "1"}, ["--decoding default+beam=1"]),
         (
-            {"candidates": "iw", "decoding.beam": "1", "enough": "4", "decoding.margin": "2"},
-            ["--set candidates=iw --set enough=4", "--decoding default+beam=1+margin=2"],
+            {"candidates": "iw", "decoding.beam": "1", "min_novel": "4", "decoding.margin": "2"},
+            ["--set candidates=iw --set min_novel=4", "--decoding default+beam=1+margin=2"],
         ),
     ],
 )

@@ -14,7 +14,7 @@ from sgp.errors import InputError
 from sgp.models.transformer import AtomEncoder, Seen
 from sgp.planning.planner import Planner
 from sgp.planning.task import Task
-from sgp.training.symmetry_losses import attention_loss, hidden_loss
+from sgp.training.two_views import attention_loss, hidden_loss
 
 
 @dataclass(frozen=True)

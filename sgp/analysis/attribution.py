@@ -12,11 +12,12 @@ from sgp.datasets.runs import Run
 from sgp.datasets.training_data import Demonstrations
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
-from sgp.methods.contract import Decision, SupportsAttribution
+from sgp.methods.contract import SupportsAttribution
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.views import Embedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
+from sgp.training.labels import Labelled
 
 MOST = 6  # decisions that are listed
 
@@ -29,7 +30,7 @@ class TrainingInfluence:
     direction of the amount's sign.
     """
 
-    decision: Decision
+    decision: Labelled
     amount: float
     right: int
     wrong: int
@@ -116,7 +117,7 @@ def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feat
     return columns
 
 
-def _influence(policy: Embedding, decision: Decision, amount: float, columns: Sequence[int]) -> TrainingInfluence:
+def _influence(policy: Embedding, decision: Labelled, amount: float, columns: Sequence[int]) -> TrainingInfluence:
     """A decision with the candidates that show its amount best."""
     count = len(decision.choice)
     step = Step(decision.state, list(decision.choice), np.zeros(count), None, np.zeros(count, np.uint8), 0)

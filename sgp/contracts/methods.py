@@ -21,7 +21,7 @@ from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.methods import planning_method, recorded_libraries
 from sgp.methods.configuration import configure
 from sgp.methods.contract import PlanningMethod, Selectable, Settings
-from sgp.methods.loading import forget, planner_of
+from sgp.methods.loading import forget, load_planner
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
@@ -116,10 +116,10 @@ class MethodContract:
     ) -> None:
         """Some rollout has steps."""
         run = trained(method.key, domain, variant)
-        first = planner_of(open_run(run.folder))
+        first = load_planner(open_run(run.folder))
         before = rollouts(first, domain)
         forget()  # the planner in memory
-        second = planner_of(open_run(run.folder))
+        second = load_planner(open_run(run.folder))
         assert second is not first
         assert before == rollouts(second, domain)
         assert any(rollout.steps for rollout in before)
@@ -131,10 +131,10 @@ class MethodContract:
         for decoding in method.decodings:
             if decoding == PORTFOLIO:
                 with pytest.raises(ConfigurationError, match="holds one planner alone"):
-                    planner_of(run, decoding)
+                    load_planner(run, decoding)
                 continue
             try:
-                planner = planner_of(run, decoding)
+                planner = load_planner(run, decoding)
             except ConfigurationError as error:
                 if decoding == "default" or "conflicts with" not in str(error):
                     raise
@@ -159,7 +159,7 @@ class MethodContract:
         monkeypatch.setattr(api, "get_method", lambda key: Watched())
         overrides = self._fast(method.key)
         run = api.train(method.key, _smallest(), SUITE, self._tested(method)[0], overrides=overrides)
-        assert rollouts(planners[-1], _smallest()) == rollouts(planner_of(run), _smallest())
+        assert rollouts(planners[-1], _smallest()) == rollouts(load_planner(run), _smallest())
 
     def test_a_loaded_checkpoint_gives_identical_rollouts(self, method: PlanningMethod, tmp_path: Path) -> None:
         """Of a method whose training makes several planners."""
@@ -173,14 +173,14 @@ class MethodContract:
         origin = Origin(asdict(snapshot.training), data.domains, data.facts, "cpu", recorded_libraries(method))
         with new_run(key, origin, tmp_path / "run") as draft:
             snapshot.save(draft)
-        first, second = (rollouts(planner_of(open_run(tmp_path / "run")), _smallest()) for _ in range(2))
+        first, second = (rollouts(load_planner(open_run(tmp_path / "run")), _smallest()) for _ in range(2))
         assert first == second
         assert any(rollout.steps for rollout in first)
 
     def test_rollouts_do_not_depend_on_the_batch(self, method: PlanningMethod, variant: str, trained: Training) -> None:
         """Nor on its size."""
         domain = _domains()[0]
-        planner = planner_of(trained(method.key, domain, variant))
+        planner = load_planner(trained(method.key, domain, variant))
         problems = load_suite(SUITE).problems(domain, "validation")
         alone = [planner.solve(Task(problem), Limit(actions=_ACTIONS)) for problem in problems]
         for together in (rollouts(planner, domain), rollouts(replace(planner, batch=2), domain)):
@@ -196,7 +196,7 @@ class MethodContract:
         """Of a method that is `invariant`."""
         if not method.invariant(method.variants[variant]):
             pytest.skip("not invariant")
-        planner = planner_of(trained(method.key, domain, variant))
+        planner = load_planner(trained(method.key, domain, variant))
         task = Task(load_suite(SUITE).problems(domain, "interpolation")[0])
         one, two = (planner.solve(each, Limit(actions=1)).steps[0] for each in (task, Task(renamed(task))))
         assert np.allclose(sorted(one.costs), sorted(two.costs), rtol=1e-6)
@@ -233,11 +233,11 @@ class MethodContract:
             record["check"]["vectors"][name][0] += 0.5
             (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
             with pytest.raises(StoreError, match=f"gives another {name} than when it was trained"):
-                planner_of(open_run(folder))
+                load_planner(open_run(folder))
 
     def test_seeds_matter_unless_deterministic(self, method: PlanningMethod, contract_store: Path) -> None:
         """Two seeds give the same rollouts exactly if the method is `deterministic`."""
         variant, domain, overrides = self._tested(method)[0], _smallest(), self._fast(method.key)
         runs = [api.train(method.key, domain, SUITE, variant, seed=seed, overrides=overrides) for seed in (1, 2)]
-        one, two = (rollouts(planner_of(run), domain) for run in runs)
+        one, two = (rollouts(load_planner(run), domain) for run in runs)
         assert (one == two) is method.deterministic(configure(method, variant, overrides)[1])

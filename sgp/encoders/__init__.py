@@ -124,9 +124,3 @@ def plugged_encoder(key: str) -> EncoderKind:
                 f"{plugin} needs the library {library}, which is not installed; install it with 'pip install {library}'"
             ) from error
     return kind
-
-
-def recorded_encoder_libraries(key: str) -> tuple[str, ...]:
-    """Return the distributions whose versions a run records for an encoder; empty for a built-in encoder."""
-    plugin = encoder_plugins().get(key)
-    return () if plugin is None else tuple(dict.fromkeys([*plugged_encoder(key).libraries, plugin.package]))

@@ -73,10 +73,10 @@ class FSFEncoder:
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """Name the object of each column's slot."""
-        names = ["the global variable", *(f"the slot of {thing.name}" for thing in task.objects)]
+        names = ["the global variable", *(f"the slot of {item.name}" for item in task.objects)]
         return [names[column] if column < len(names) else "a slot without an object" for column in columns]
 
     def _fill(self, task: Task, row: NDArray[np.float32], atoms: Iterable[Atom]) -> None:
-        number = {thing.name: place for place, thing in enumerate(task.objects, start=1)}
+        number = {item.name: place for place, item in enumerate(task.objects, start=1)}
         for slot, value in self._slots.values(number, atoms).items():
             row[slot] = value

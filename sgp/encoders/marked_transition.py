@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from sgp.encoders.fluent_numbers import Change, FluentNumbers
+from sgp.encoders.atom_numbers import AtomNumbers
 from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.marked_colours import MarkedLayout
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.candidates import Candidates, parts, rows_as_bytes
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
@@ -65,13 +65,8 @@ class MarkedConfig:
     walk_growth: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, most in (("iterations", 10), ("open_atoms", 6), ("closed_atoms", 6)):
-            if not 0 <= getattr(self, name) <= most:
-                raise ConfigurationError(f"marked {name} is {getattr(self, name)}; expected 0 to {most}")
-        if self.walk_degree < 1:
-            raise ConfigurationError(f"marked walk_degree is {self.walk_degree}; expected at least 1")
-        if not 0 <= self.walk_growth < math.inf:
-            raise ConfigurationError(f"marked walk_growth is {self.walk_growth}; expected a number from 0")
+        most = {"iterations": 10, "open_atoms": 6, "closed_atoms": 6}
+        check_fields(self, "marked", [], most, walk_degree=1, walk_growth=0, **dict.fromkeys(most, 0))
 
 
 class Embedded(NamedTuple):
@@ -166,12 +161,13 @@ class MarkedTransitionEncoder:
         config, graph = self.config, self._graph(task)
         depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
         transitions = TransitionWords(depths, task, state, graph.object_colours, graph.kind, self.walked)
-        said: dict[int, str] = {}
+        words: dict[int, str] = {}
         for successor in choice:
-            said = transitions.of(successor.state) | said
+            words = transitions.of(successor.state) | words
         known = len(self.hashes)
         return [
-            said[int(self.hashes[column])] if column < known else SCALARS_IN_WORDS[column - known] for column in columns
+            words[int(self.hashes[column])] if column < known else SCALARS_IN_WORDS[column - known]
+            for column in columns
         ]
 
     def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
@@ -196,7 +192,7 @@ class MarkedTransitionEncoder:
         self, task: Task, state: State, choice: Sequence[Successor], vocabulary: HashTable
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
-        found, config = graph.change(state, choice), self.config
+        changes, config = graph.changes([state], [choice]), self.config
         features = transition_features(
             graph.layout,
             config.iterations,
@@ -204,9 +200,9 @@ class MarkedTransitionEncoder:
             config.closed_atoms,
             config.passed_atoms,
             config.counted,
-            found.atoms,
-            found.first,
-            found.changed,
+            changes.atoms,
+            changes.first_change,
+            changes.changed,
             vocabulary,
             stop_flag(),
         )
@@ -269,15 +265,14 @@ def _largest(found: Iterable[Mapping[tuple[str, int], int]]) -> dict[tuple[str, 
     return largest
 
 
-class _Graph:
-    """A task's objects and atoms as arrays for the kernel; atoms are numbered when first needed."""
+class _Graph(AtomNumbers):
+    """A task's objects and atoms as arrays for the kernel."""
 
     def __init__(self, task: Task, walked: Walked):
-        self._fluents = FluentNumbers(task)
+        super().__init__(task)
         self._walked = walked
-        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
         self._goal = {literal.atom: literal.positive for literal in task.goal}
-        constants = {thing.name for thing in task.domain_text.constants}
+        constants = {constant.name for constant in task.domain_text.constants}
         unary: dict[str, list[str]] = {}
         for atom in task.static_atoms:
             if len(atom.objects) == 1:
@@ -285,22 +280,19 @@ class _Graph:
         self._object_colour = [
             _hash(
                 "object",
-                *sorted(thing.types),
+                *sorted(item.types),
                 "",
-                *sorted(unary.get(thing.name, ())),
+                *sorted(unary.get(item.name, ())),
                 "",
-                thing.name if thing.name in constants else "",
+                item.name if item.name in constants else "",
             )
-            for thing in task.objects
+            for item in task.objects
         ]
-        self._numbers: dict[Atom, int] = {}
-        # Typed arrays, because these grow over a rollout and are copied often.
-        self._first, self._arguments = array("i", [0]), array("i")
         self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a cache
-        self._static = [self._number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
-        self._goals = [self._number(atom) for atom in self._goal]
         self._layout: MarkedLayout | None = None
+        self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
+        self._goals = [self.number(atom) for atom in self._goal]
 
     @property
     def layout(self) -> MarkedLayout:
@@ -310,8 +302,8 @@ class _Graph:
                 object_colour=np.array(self._object_colour, np.uint64),
                 static_atoms=np.array(self._static, np.int32),
                 goal_atoms=np.array(self._goals, np.int32),
-                first_argument=np.array(self._first, np.int32),
-                arguments=np.array(self._arguments, np.int32),
+                first_argument=np.array(self.first_argument, np.int32),
+                arguments=np.array(self.arguments, np.int32),
                 kind=np.array(self._kind, np.uint64),
                 walkable=np.array(self._walkable, np.bool_),
             )
@@ -320,7 +312,7 @@ class _Graph:
     @property
     def object_colours(self) -> dict[str, int]:
         """Initial colours of the objects by name."""
-        return dict(zip(self._objects, self._object_colour, strict=True))
+        return dict(zip(self.objects, self._object_colour, strict=True))
 
     def kind(self, atom: Atom) -> int:
         """Return the hash of an atom's predicate and its sign in the goal."""
@@ -330,21 +322,13 @@ class _Graph:
             known = self._kinds[key] = _hash("atom", *key)
         return known
 
-    def change(self, state: State, choice: Sequence[Successor]) -> Change:
-        """Return the state's true fluent atoms and the changes to its candidates."""
-        return self._fluents.change(state, choice, self._number)
-
-    def _number(self, atom: Atom) -> int:
-        known = self._numbers.get(atom)
-        if known is None:
-            known = self._numbers[atom] = len(self._numbers)
-            self._kind.append(self.kind(atom))
-            entered = self._walked.get(atom.predicate, ())  # a goal's "=" is not a predicate of the domain
-            self._walkable.extend([place in entered for place in range(len(atom.objects))])
-            self._arguments.extend([self._objects[name] for name in atom.objects])
-            self._first.append(len(self._arguments))
-            self._layout = None
-        return known
+    def describe(self, atom: Atom) -> Sequence[str]:
+        """Add a new atom's kind, and the positions where walks enter it, to the layout."""
+        self._kind.append(self.kind(atom))
+        entered = self._walked.get(atom.predicate, ())  # a goal's "=" is not a predicate of the domain
+        self._walkable.extend([place in entered for place in range(len(atom.objects))])
+        self._layout = None
+        return atom.objects
 
 
 def _hash(*words: str) -> int:

@@ -118,7 +118,7 @@ def refined(
 
 def _kinds(task: Task) -> dict[str, list[str]]:
     """Return each object's types and static unary predicates."""
-    found = {thing.name: [each for each in thing.types if each != ROOT] for thing in task.objects}
+    found = {item.name: [each for each in item.types if each != ROOT] for item in task.objects}
     for atom in task.static_atoms:
         if len(atom.objects) == 1:
             found[atom.objects[0]].append(atom.predicate)
@@ -139,14 +139,14 @@ class _Transition:
         if state.depths.open_atoms or state.depths.closed_atoms:
             self._add_walks(tokens)
 
-    def _say(self, value: int, said: str) -> None:
-        self.words.setdefault(value, said)
+    def _add(self, feature: int, words: str) -> None:
+        self.words.setdefault(feature, words)
 
     def _add_colours(self) -> None:
         for level, colours in enumerate(self.state.refine(self.atoms, self.state.before, self.after)):
             for node, colour in colours.items():
                 if self.state.plain[level].get(node) != colour:
-                    self._say(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
+                    self._add(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
 
     def _add_tokens(self) -> dict[str, int]:
         around = _around(self.changed)
@@ -156,37 +156,40 @@ class _Transition:
             colours = refined(colours, self.changed, around, around)
         for atom in sorted(self.changed):
             others = sorted({other for name in atom.objects for other, _ in around[name]} - {atom})
-            self._say(_pair(TOKEN, _number(ATOM, 0), colours[atom]), f"{self._atom(atom)}{self._beside(others)}")
+            self._add(_pair(TOKEN, _number(ATOM, 0), colours[atom]), f"{self._atom(atom)}{self._beside(others)}")
         for name, near in around.items():
-            said = f"of {self._object(name)} changes only: {self._listed(atom for atom, _ in near)}"
-            self._say(_pair(TOKEN, _number(OBJECT, 0), colours[name]), said)
+            words = f"of {self._object(name)} changes only: {self._listed(atom for atom, _ in near)}"
+            self._add(_pair(TOKEN, _number(OBJECT, 0), colours[name]), words)
         return {name: colours[name] for name in around}
 
     def _add_walks(self, tokens: dict[str, int]) -> None:
         state, first = self.state, self.state.plain[0]
 
-        def walk(name: str, said: int, path: tuple[Atom, ...], told: tuple[Atom, ...], start: str) -> None:
+        def walk(name: str, walked: int, path: tuple[Atom, ...], before: tuple[Atom, ...], start: str) -> None:
             for atom, place in self.around.get(name, ()):
                 if atom in path or atom in self.changed:
                     continue
-                length, way = len(path) + 1, (*told, atom)
+                length, way = len(path) + 1, (*before, atom)
                 entered = place in state.walked.get(atom.predicate, ())
                 if entered and len(atom.objects) == 1 and length <= state.depths.open_atoms:
-                    self._say(_pair(OPEN, said, first[atom]), f"{start} changes, beside it {self._listed(way)}")
+                    self._add(_pair(OPEN, walked, first[atom]), f"{start} changes, beside it {self._listed(way)}")
                 for out, other in enumerate(atom.objects):
                     if out == place:
                         continue
-                    step = _pair(STEP, said, _pair(STEP, first[atom], 64 * place + out))
+                    step = _pair(STEP, walked, _pair(STEP, first[atom], 64 * place + out))
                     if other in tokens:
                         from_end = out in state.walked.get(atom.predicate, ())
                         if length <= state.depths.closed_atoms and (from_end if path else entered):
-                            self._say(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
+                            self._add(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
                         continue
                     if not entered:
                         continue
-                    step, way = _pair(STEP, step, state.passed[other]), (*told, atom, *state.alone.get(other, ()))
+                    step, way = (
+                        _pair(STEP, step, state.passed[other]),
+                        (*before, atom, *state.alone.get(other, ())),
+                    )
                     if length <= state.depths.open_atoms:
-                        self._say(_pair(OPEN, step, 0), f"{start} changes, beside it {self._listed(way)}")
+                        self._add(_pair(OPEN, step, 0), f"{start} changes, beside it {self._listed(way)}")
                     if length < max(state.depths.open_atoms, state.depths.closed_atoms):
                         walk(other, step, (*path, atom), way, start)
 
@@ -212,25 +215,25 @@ class _Transition:
         return f"{self._atom(node)}; {'; '.join(seen)}"
 
     def _neighbours(self, name: str, level: int, but: Atom | None = None) -> str:
-        return self._listed((atom for atom, _ in self.around.get(name, ()) if atom != but), alike=True) or "nothing"
+        return self._listed((atom for atom, _ in self.around.get(name, ()) if atom != but), group=True) or "nothing"
 
-    def _listed(self, atoms: Iterable[Atom], alike: bool = False) -> str:
-        """List atoms in words; with `alike`, changed atoms, then goals, then others, one of each equivalence class."""
+    def _listed(self, atoms: Iterable[Atom], group: bool = False) -> str:
+        """List atoms in words; with `group`, changed atoms, then goals, then others, one of each equivalence class."""
         there = list(atoms)
-        if alike:
+        if group:
             there.sort(key=lambda atom: (atom not in self.changed, atom not in self.state.goal, atom))
             colour = {atom: self.state.mark(atom, self.state.before, self.after) for atom in there}
             kinds: dict[int, list[Atom]] = {}
             for atom in there:
                 kinds.setdefault(colour[atom], []).append(atom)
-            said = [
+            words = [
                 self._atom(each[0]) + (f" and {len(each) - 1} alike" if len(each) > 1 else "")
                 for each in kinds.values()
             ]
         else:
-            said = [self._atom(atom) for atom in there]
-        more = f", and {len(said) - _LISTED} more" if len(said) > _LISTED else ""
-        return ", ".join(said[:_LISTED]) + more
+            words = [self._atom(atom) for atom in there]
+        more = f", and {len(words) - _LISTED} more" if len(words) > _LISTED else ""
+        return ", ".join(words[:_LISTED]) + more
 
     def _beside(self, others: list[Atom]) -> str:
         return f"; also {self._listed(others)}" if others else ""

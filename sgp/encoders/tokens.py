@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 from sgp.planning.pddl import OBJECT, Action, Atom, DomainText
 from sgp.planning.task import State, Task
 
@@ -24,7 +24,7 @@ Naming = Numbers  # [objects]: the name of each object of a task, numbered from 
 PAD, BEGIN, END = 0, 1, 2  # BEGIN precedes the first action, END follows the last
 START, GOAL = 3, 4  # in a single sequence, START precedes the state and GOAL the goal
 _SPECIAL = 5
-_SAID = {PAD: "nothing", BEGIN: "the begin", END: "the end", START: "a state", GOAL: "a goal"}
+_SPECIAL_WORDS = {PAD: "nothing", BEGIN: "the begin", END: "the end", START: "a state", GOAL: "a goal"}
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,15 @@ class Vocabulary:
     names: int = 128
 
     def __post_init__(self) -> None:
-        if self.names < 1:
-            raise ConfigurationError(f"the vocabulary has {self.names} names; expected at least 1")
+        check_fields(self, "the vocabulary's", names=1)
 
     @property
-    def own(self) -> list[str]:
+    def domain_tokens(self) -> list[str]:
         """Descriptions of the domain tokens, which follow the special tokens, in their order."""
         types = sorted(set().union(*map(self.domain.supertypes, self.domain.types)) - {OBJECT})
         goals = [f"{name}:goal" for name in self.domain.predicates]  # in the order of the predicates
         kinds = [f"{name}:type" for name in types]
-        constants = [f"{thing.name}:constant" for thing in self.domain.constants]
+        constants = [f"{item.name}:constant" for item in self.domain.constants]
         return [
             *self.domain.predicates,
             *goals,
@@ -63,7 +62,7 @@ class Vocabulary:
     @property
     def first_name(self) -> int:
         """Token of name 0."""
-        return _SPECIAL + len(self.own)
+        return _SPECIAL + len(self.domain_tokens)
 
     @property
     def arity(self) -> int:
@@ -71,8 +70,8 @@ class Vocabulary:
         return max([1, *self.domain.predicates.values()])
 
     def numbers(self) -> dict[str, int]:
-        """Return the tokens by their descriptions in `own`."""
-        return {what: _SPECIAL + place for place, what in enumerate(self.own)}
+        """Return the tokens by their descriptions in `domain_tokens`."""
+        return {what: _SPECIAL + place for place, what in enumerate(self.domain_tokens)}
 
 
 class Tokens:
@@ -87,7 +86,7 @@ class Tokens:
         self.schemas = {self._numbers[f"{name}:schema"]: name for name in vocabulary.domain.schemas}
         goals = [number for what, number in self._numbers.items() if what.endswith(":goal")]
         self._goals = range(min(goals, default=0), max(goals, default=-1) + 1)
-        self._constants = {thing.name: self._numbers[f"{thing.name}:constant"] for thing in vocabulary.domain.constants}
+        self._constants = {item.name: self._numbers[f"{item.name}:constant"] for item in vocabulary.domain.constants}
         self._places: weakref.WeakKeyDictionary[Task, dict[str, int]] = weakref.WeakKeyDictionary()
         self._fixed: weakref.WeakKeyDictionary[Task, list[list[int]]] = weakref.WeakKeyDictionary()
 
@@ -99,8 +98,8 @@ class Tokens:
         task.require_domain(self.vocabulary.domain)
         ours, theirs = (set(each.schemas) for each in (self.vocabulary.domain, task.domain_text))
         if ours != theirs:
-            told = ", ".join(sorted(theirs ^ ours))
-            return f"actions {told} are cases of one with quantifiers, which other problems have otherwise"
+            names = ", ".join(sorted(theirs ^ ours))
+            return f"actions {names} are cases of one with quantifiers, which other problems have otherwise"
         named = self._count(task)
         if named > self.vocabulary.names:
             return (
@@ -133,7 +132,7 @@ class Tokens:
         """Return a padded row [n, 1 + arity] of predicate and objects for each atom of a state and of the goal."""
         fixed = self._fixed.get(task)
         if fixed is None:
-            fixed = self._fixed[task] = self._told_once(task)
+            fixed = self._fixed[task] = self._fixed_rows(task)
         fluents = [self._atom(task, task.fluent(index)) for index in task.fluents(state)]
         return np.array([*fluents, *fixed], np.int64).reshape(-1, 1 + self.vocabulary.arity)
 
@@ -174,9 +173,9 @@ class Tokens:
             return objects[token]
         if token >= self.vocabulary.first_name:
             return f"name {token - self.vocabulary.first_name}"
-        return _SAID.get(token) or self.vocabulary.own[token - _SPECIAL].replace(":", " as ")
+        return _SPECIAL_WORDS.get(token) or self.vocabulary.domain_tokens[token - _SPECIAL].replace(":", " as ")
 
-    def _told_once(self, task: Task) -> list[list[int]]:
+    def _fixed_rows(self, task: Task) -> list[list[int]]:
         """Return the rows that are the same in every state: goal, static atoms, types."""
         wanted = [
             atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in self.vocabulary.domain.predicates
@@ -184,9 +183,9 @@ class Tokens:
         goals = [self._atom(task, atom, ":goal") for atom in wanted]  # an equation between objects is always true
         static = [self._atom(task, atom) for atom in task.static_atoms]
         kinds = [
-            self._row(self._numbers[f"{kind}:type"], [self._object(task, thing.name)])
-            for thing in task.objects
-            for kind in sorted(set().union(*map(task.domain_text.supertypes, thing.types)) - {OBJECT})
+            self._row(self._numbers[f"{kind}:type"], [self._object(task, item.name)])
+            for item in task.objects
+            for kind in sorted(set().union(*map(task.domain_text.supertypes, item.types)) - {OBJECT})
             if f"{kind}:type" in self._numbers  # the same domain may be written with different types
         ]
         return [*goals, *static, *kinds]
@@ -210,6 +209,6 @@ class Tokens:
         """Return the indices of a task's objects that need names."""
         places = self._places.get(task)
         if places is None:
-            names = [thing.name for thing in task.objects if thing.name not in self._constants]
+            names = [item.name for item in task.objects if item.name not in self._constants]
             places = self._places[task] = {name: place for place, name in enumerate(names)}
         return places

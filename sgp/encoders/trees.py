@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.relations import Arguments, Relation, RelationalEncoder, RelationalStates, concatenate
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
-Told = Literal["changes", "actions", "external", "internal", "internal-delta"]
+Encoding = Literal["changes", "actions", "external", "internal", "internal-delta"]
 _AFTER = ":after"  # suffix of a relation's name in a candidate's state
 BEFORE = ":before"  # relation of depth nodes: each shallower node with each deeper node
 _EDGE, _AT_DEPTH = ":edge", ":at-depth"  # candidate pairs; candidate and depth. No PDDL name has a colon
@@ -40,20 +40,21 @@ class TreeConfig:
     Raises ConfigurationError for an unknown encoding.
     """
 
+    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {"told": "encoding"}  # by their names in earlier versions
+
     # A candidate is a node related to changed atoms (AD) or to its action's objects (AA), or a copy of all objects
     # with the candidate's state (Ext), both states (Int), or the current state and the changes (ID).
-    told: Told = "changes"
+    encoding: Encoding = "changes"
     depths: bool = True  # whether depths are nodes, with their order and each candidate's depth
     edges: bool = True  # whether candidates are related to their parents
 
     def __post_init__(self) -> None:
-        if self.told not in get_args(Told):
-            raise ConfigurationError(f"trees' told is '{self.told}'; expected one of {', '.join(get_args(Told))}")
+        check_fields(self, "trees'")
 
     @property
     def copied(self) -> bool:
         """Whether a candidate is a copy of all objects, without messages from other candidates."""
-        return self.told not in ("changes", "actions")
+        return self.encoding not in ("changes", "actions")
 
 
 class Joined(NamedTuple):
@@ -173,7 +174,7 @@ class TreeEncoder:
         self._root = RelationalEncoder(domain)
         self._changing = {name: arity for name, arity in domain.predicates.items() if name in domain.fluent_predicates}
         found = dict(self._root.relations)
-        if config.told == "actions":
+        if config.encoding == "actions":
             found |= {applied(name): 1 + len(schema.parameters) for name, schema in domain.schemas.items()}
         else:
             found |= {
@@ -186,11 +187,11 @@ class TreeEncoder:
     def refuses(self, task: Task) -> str | None:
         """Return why the problem, or for trees of actions its set of action schemas, cannot be encoded, or None."""
         refusal = self._root.refuses(task)
-        if refusal is None and self.config.told == "actions":
+        if refusal is None and self.config.encoding == "actions":
             different = set(task.domain_text.schemas) ^ set(self.domain.schemas)
             if different:
-                told = ", ".join(sorted(different))
-                return f"actions {told} are cases of one with quantifiers, which other problems have otherwise"
+                names = ", ".join(sorted(different))
+                return f"actions {names} are cases of one with quantifiers, which other problems have otherwise"
         return refusal
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
@@ -201,16 +202,18 @@ class TreeEncoder:
         depth = _depths(above)
         deepest = int(depth.max(initial=0)) if self.config.depths else 0
         nodes = objects + np.arange(len(choice))
-        told = self._actions(task, choice) if self.config.told == "actions" else self._changes(task, state, choice)
+        tuples = (
+            self._actions(task, choice) if self.config.encoding == "actions" else self._changes(task, state, choice)
+        )
         if self.config.edges:
             inner = above >= 0
-            told[_EDGE] = np.stack([nodes[above[inner]], nodes[inner]], axis=1)
+            tuples[_EDGE] = np.stack([nodes[above[inner]], nodes[inner]], axis=1)
         if self.config.depths:
             first = objects + len(choice) - 1  # index of a depth's node minus the depth
             earlier, later = np.triu_indices(deepest, 1)
-            told[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
-            told[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
-        relations = {**root.relations, **{name: of_one(rows) for name, rows in told.items()}}
+            tuples[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
+            tuples[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
+        relations = {**root.relations, **{name: of_one(rows) for name, rows in tuples.items()}}
         graph = replace(
             root,
             objects=root.objects + len(choice) + deepest,
@@ -221,7 +224,7 @@ class TreeEncoder:
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
         """Return tuples of each candidate followed by the objects of an atom that it adds or deletes."""
         numbering = self._root.numbering(task)
-        changes, found = numbering.changes(state, choice), {}
+        changes, found = numbering.atom_changes(state, choice), {}
         rows = np.column_stack([len(task.objects) + changes.owners, changes.arguments])
         for name, arity in self._changing.items():
             of_it = changes.predicates == numbering.predicates[name]
@@ -241,7 +244,7 @@ class TreeEncoder:
         for place, candidate in enumerate(choice):
             if len(candidate.actions) != 1:
                 raise ConfigurationError(
-                    f"a candidate of {task.name} is {len(candidate.actions)} actions away, and trees told by actions "
+                    f"a candidate of {task.name} is {len(candidate.actions)} actions away, and trees of actions "
                     "have one each; expected candidates one-step"
                 )
             (action,) = candidate.actions
@@ -267,9 +270,9 @@ class PairEncoder:
         self._states = RelationalEncoder(domain)
         self._changing = {name: arity for name, arity in domain.predicates.items() if name in domain.fluent_predicates}
         found = dict(self._states.relations)
-        if config.told == "internal":
+        if config.encoding == "internal":
             found |= {f"{name}{_AFTER}": arity for name, arity in self._states.relations.items()}
-        elif config.told == "internal-delta":
+        elif config.encoding == "internal-delta":
             found |= {
                 f"{name}:{kind}": max(arity, 1) for name, arity in self._changing.items() for kind in CHANGES.values()
             }
@@ -287,11 +290,11 @@ class PairEncoder:
             self._tuples(task, [each.state for each in with_limit_checks(choice)]),
         )
         copied = {name: _copied(rows, objects, count) for name, rows in alone.items()}
-        carried = after if self.config.told == "external" else copied
+        carried = after if self.config.encoding == "external" else copied
         found = {name: np.concatenate([alone[name], rows + objects]) for name, rows in carried.items()}
-        if self.config.told == "internal":
+        if self.config.encoding == "internal":
             found |= {f"{name}{_AFTER}": rows + objects for name, rows in after.items()}
-        elif self.config.told == "internal-delta":
+        elif self.config.encoding == "internal-delta":
             found |= self._changes(task, state, choice)
         graph = RelationalStates(
             np.array([objects * (1 + count)]), {name: of_one(found[name]) for name in self.relations}
@@ -305,7 +308,7 @@ class PairEncoder:
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
         """Return tuples of added and deleted atoms over candidates' copies; a nullary atom has one of every copy."""
         numbering, objects = self._states.numbering(task), len(task.objects)
-        changes, found = numbering.changes(state, choice), {}
+        changes, found = numbering.atom_changes(state, choice), {}
         begin = objects * (1 + changes.owners[:, None])
         for name, arity in self._changing.items():
             rows = begin + (changes.arguments[:, :arity] if arity else 0)

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.fluent_numbers import Changes, FluentNumbers
+from sgp.encoders.atom_numbers import AtomNumbers, Changes
 from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
 from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
@@ -43,29 +43,22 @@ class WLConfig:
     pruning: Pruning = "none"  # wlplan's removal of duplicate features
 
     def __post_init__(self) -> None:
-        if not 0 <= self.iterations <= 10:
-            raise ConfigurationError(f"WL iterations are {self.iterations}; expected 0 to 10")
-        for name, kind in (("hash", Hash), ("pruning", Pruning)):
-            if getattr(self, name) not in get_args(kind):
-                raise ConfigurationError(f"WL {name} is '{getattr(self, name)}'; expected one of {get_args(kind)}")
+        check_fields(self, "WL", [], {"iterations": 10}, iterations=0)
 
 
-class InstanceGraph:
+class InstanceGraph(AtomNumbers):
     """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels.
 
     Atoms are numbered in advance if the task has a grounded model, otherwise when first needed.
     """
 
     def __init__(self, task: Task, vocabulary: Vocabulary):
-        self.fluents = FluentNumbers(task)
+        super().__init__(task)
         self._vocabulary = vocabulary
         self._predicates = predicate_places(task.domain_text.predicates)
         self._max_arity = max(task.domain_text.predicates.values(), default=0)
         self._object_colour = [vocabulary.initial(OBJECT_COLOUR)] * task.size
-        self._objects = {item.name: place for place, item in enumerate(task.objects)}
         self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
-        self._numbers: dict[pddl.Atom, int] = {}
-        self._first, self._arguments = [0], list[int]()
         self._true, self._false = list[int](), list[int]()
         self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms)]
         self._goal = [self.number(atom) for atom in self._goal_sign]
@@ -80,8 +73,8 @@ class InstanceGraph:
     def layout(self) -> GraphLayout:
         """The arrays of all atoms numbered so far."""
         if self._layout is None:
-            parts = (self._object_colour, self._static, self._goal, self._first, self._arguments, self._true)
-            self._layout = GraphLayout(*(np.array(part, np.int32) for part in (*parts, self._false)))
+            parts = self._object_colour, self._static, self._goal, self.first_argument, self.arguments
+            self._layout = GraphLayout(*(np.array(part, np.int32) for part in (*parts, self._true, self._false)))
         return self._layout
 
     def start_colouring(self, with_static: bool) -> Colouring:
@@ -111,20 +104,14 @@ class InstanceGraph:
         ]
         return np.asarray(len(self._object_colour) + len(static) + np.diff(first) + open_goals)
 
-    def number(self, atom: pddl.Atom) -> int:
-        """Return the number of an atom; a new atom is added to the layout."""
-        number = self._numbers.get(atom)
-        if number is None:
-            number = self._numbers[atom] = len(self._numbers)
-            place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
-            true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
-            self._true.append(true)
-            self._false.append(ABSENT if sign is None else false)
-            if sign is not False:  # wlplan gives negated goals no edges
-                self._arguments += [self._objects[name] for name in atom.objects]
-            self._first.append(len(self._arguments))
-            self._layout = self._colouring = None
-        return number
+    def describe(self, atom: pddl.Atom) -> Sequence[str]:
+        """Add a new atom's initial colours to the layout; wlplan gives negated goals no edges."""
+        place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
+        true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
+        self._true.append(true)
+        self._false.append(ABSENT if sign is None else false)
+        self._layout = self._colouring = None
+        return () if sign is False else atom.objects
 
 
 class WLEncoder:
@@ -168,7 +155,7 @@ class WLEncoder:
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
         """Return the histograms [n, D] of states of one task."""
         graph = self._graph(task)
-        first, atoms = graph.fluents.of(states, graph.number)
+        first, atoms = graph.of(states)
         return self._histograms(graph, graph.colouring(self.static), _unchanged(first, atoms))
 
     def embed_candidates(
@@ -179,7 +166,7 @@ class WLEncoder:
         They equal those of `embed`, but are computed incrementally from each state's graph.
         """
         graph = self._graph(task)
-        changes = graph.fluents.changes(states, choices, graph.number)
+        changes = graph.changes(states, choices)
         return self._histograms(graph, graph.colouring(self.static), changes)
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
@@ -199,7 +186,7 @@ class WLEncoder:
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
         """Return the fraction [n] of each state's colours, with multiplicity, that the vocabulary lacks."""
         graph = self._graph(task)
-        first, atoms = graph.fluents.of(states, graph.number)
+        first, atoms = graph.of(states)
         seen = self.embed(task, states).sum(axis=1)
         colours = graph.count_nodes(first, atoms, self.static) * (self.vocabulary.iterations + 1)
         return np.asarray(1.0 - seen / np.maximum(colours, 1))
@@ -280,9 +267,9 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
     data = []
     for task, states in gathered:
         goals = [atoms(atom for atom, positive in task.goal if positive is sign) for sign in (True, False)]
-        things = sorted(thing.name for thing in task.objects if thing.name not in constants)
+        names = sorted(item.name for item in task.objects if item.name not in constants)
         data.append(
-            ProblemDataset(Problem(domain, things, *goals), [WlState(atoms(task.atoms(state))) for state in states])
+            ProblemDataset(Problem(domain, names, *goals), [WlState(atoms(task.atoms(state))) for state in states])
         )
     features = init_feature_generator(
         feature_algorithm="wl",

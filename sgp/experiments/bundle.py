@@ -23,7 +23,7 @@ from sgp.experiments.joint import train_jointly
 from sgp.experiments.record import record
 from sgp.experiments.tour import record_tour
 from sgp.files import write_text
-from sgp.methods.run_lookup import shipped_folder
+from sgp.methods.loading import shipped_folder
 from sgp.planning.planner import Limit
 from sgp.progress import track
 from sgp.reports.card import save_scores

@@ -13,7 +13,7 @@ from sgp.domains import builtin_domains, domain_plugins
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import built_in_keys, get_method, method_plugins
 from sgp.methods.contract import PlanningMethod
-from sgp.methods.run_lookup import shipped_folders
+from sgp.methods.loading import shipped_folders
 from sgp.reports.papers import listed
 
 

@@ -42,7 +42,7 @@ from sgp.methods import get_method
 from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
-from sgp.methods.texts import keep_texts
+from sgp.methods.state_encoders import save_sentence_vectors
 from sgp.planning.subject import Variant
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
@@ -173,7 +173,7 @@ def measure(split: ProtocolSplit, learner: Learner, config: RetrievalConfig, dev
             if reason is not None:
                 logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, name, reason)
                 whole = False
-        keep_texts()
+        save_sentence_vectors()
         if not whole:  # nothing is cached, so that what is missing is reported each time
             return to_frame(found)
         write_scores(file, to_frame(found))

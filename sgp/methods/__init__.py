@@ -1,5 +1,6 @@
-"""Registry of the learning methods: one module per method in this package, imported on first use.
+"""Registry of the learning methods: modules of this package, imported on first use.
 
+A module is named after its method's key and defines it as `METHOD`. A module of several methods defines `METHODS`.
 Methods of other packages are found through entry points of the group `sgp.methods`.
 """
 
@@ -9,7 +10,7 @@ import importlib
 import importlib.metadata
 import logging
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
@@ -22,16 +23,16 @@ from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
 
-_SHARED = frozenset(
-    {"configuration", "contract", "loading", "network_method", "run_lookup", "texts"}
-)  # modules shared by the methods
+# Modules of several methods, by the methods' keys; and modules without a method.
+_MODULES = {"random-successor": "baselines", "zero-change": "baselines", "wl-displacements": "displacements"}
+_SHARED = frozenset({"baselines", "configuration", "contract", "loading", "network_method", "state_encoders"})
 
 
 @cache
 def built_in_keys() -> tuple[str, ...]:
     """Return the keys of the built-in methods in alphabetical order, without importing them."""
     names = {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
-    return tuple(sorted(map(method_key, names)))
+    return tuple(sorted([*map(method_key, names), *_MODULES]))
 
 
 @cache
@@ -55,7 +56,7 @@ def get_method(key: str) -> Method:
     key = method_key(key)
     if key not in method_keys():
         raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
-    method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _of_house(key)
+    method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _builtin(key)
     for library in method.libraries:  # a method may import its libraries lazily
         try:
             importlib.metadata.version(library)
@@ -64,12 +65,12 @@ def get_method(key: str) -> Method:
     return method
 
 
-def _of_house(key: str) -> Method:
+def _builtin(key: str) -> Method:
     try:
-        module = importlib.import_module(f"{__name__}.{key.replace('-', '_')}")
+        module = importlib.import_module(f"{__name__}.{_MODULES.get(key, key.replace('-', '_'))}")
     except ModuleNotFoundError as error:
         raise missing(f"method {key}", error) or error from error
-    return cast(Method, module.METHOD)
+    return cast(Method, module.METHODS[key] if hasattr(module, "METHODS") else module.METHOD)
 
 
 def _of_plugin(plugin: Plugin) -> Method:
@@ -130,17 +131,17 @@ def selectable(key: str) -> Selectable:
     raise _unable(method, Selectable, "makes one planner, so that there is none to select", "; or '--by none'")
 
 
-def ablations(method: Method) -> tuple[Settings, ...]:
+def ablations(method: Method) -> Sequence[Settings]:
     """Return the ablations of a method's default variant; raises InputError where the method defines none."""
     if isinstance(method, Ablatable):
-        return tuple(method.ablations)
+        return method.ablations
     raise _unable(method, Ablatable, "describes no ablations")
 
 
-def choices(method: Method) -> dict[str, tuple[str, ...]]:
+def choices(method: Method) -> Mapping[str, Sequence[str]]:
     """Return the values of each setting that validation chooses; raises InputError where the method defines none."""
     if isinstance(method, Tunable):
-        return {setting: tuple(values) for setting, values in method.choices.items()}
+        return method.choices
     raise _unable(method, Tunable, "names no settings to choose")
 
 

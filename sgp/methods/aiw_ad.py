@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.trees import TreeConfig, tree_encoder
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.methods.contract import Settings
 from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
 from sgp.models.device import Device
 from sgp.models.relational import LookaheadModel, RelationalShape
-from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
+from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
@@ -46,9 +46,11 @@ class AIWADTraining:
     configures the optimisation of both.
     """
 
+    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {"enough": "min_novel"}  # by their names in earlier versions
+
     learns_by: LearnsBy = "labels"
     candidates: CandidateSet = "aiw"  # AIW, IW, one-step successors, or variants of AIW (AIW-AD, appendices B and C)
-    enough: int = 0  # min_novel: stop after a depth with so many novel states and progress; 0, as published: never
+    min_novel: int = 0  # stop after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
     labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="optimal-only", space=50_000))
@@ -57,14 +59,10 @@ class AIWADTraining:
     decoding: str = DEFAULT  # used by validation to select among the epochs
 
     def __post_init__(self) -> None:
-        check_candidate_set(self.candidates, self.enough)
-        if self.learns_by not in get_args(LearnsBy):
+        check_fields(self, min_novel=0)
+        if self.trees.encoding == "actions" and self.candidates != "one-step":
             raise ConfigurationError(
-                f"learns_by is '{self.learns_by}'; expected one of {', '.join(get_args(LearnsBy))}"
-            )
-        if self.trees.told == "actions" and self.candidates != "one-step":
-            raise ConfigurationError(
-                f"trees.told actions conflicts with candidates {self.candidates}, which are several actions away; "
+                f"trees.encoding actions conflicts with candidates {self.candidates}, which are several actions away; "
                 "expected candidates one-step"
             )
         self.labels.refuse_dagger()
@@ -72,7 +70,7 @@ class AIWADTraining:
     @property
     def successors(self) -> Successors:
         """The generator of a state's candidates."""
-        return successors_for(self.candidates, self.enough)
+        return successors_for(self.candidates, self.min_novel)
 
 
 class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScores]):
@@ -95,14 +93,14 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
         {"candidates": "capped-aiw"},
         {"candidates": "reduced-aiw"},
         {"candidates": "one-step"},
-        {"candidates": "one-step", "trees.told": "actions"},
+        {"candidates": "one-step", "trees.encoding": "actions"},
         {"trees.depths": "false"},
         {"trees.edges": "false"},
         {"trees.depths": "false", "trees.edges": "false"},
         {"training.depth_weight": "0"},
-        {"trees.told": "external"},
-        {"trees.told": "internal"},
-        {"trees.told": "internal-delta"},
+        {"trees.encoding": "external"},
+        {"trees.encoding": "internal"},
+        {"trees.encoding": "internal-delta"},
     )
 
     def invariant(self, training: AIWADTraining) -> bool:

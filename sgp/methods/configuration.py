@@ -101,6 +101,7 @@ def apart(settings: Settings) -> tuple[dict[str, str], str]:
 def has_setting(config: Any, path: str) -> bool:
     """Return whether a configuration has the field `path`; dots separate nested configurations."""
     head, _, rest = path.partition(".")
+    head = _current_name(type(config), head)
     known = is_dataclass(config) and head in {entry.name for entry in fields(config)}
     return known and (not rest or has_setting(getattr(config, head), rest))
 
@@ -118,6 +119,7 @@ def with_settings(config: Config, settings: Settings) -> Config:
         if not _VALUE.fullmatch(text):  # the text becomes part of a folder's name
             raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
         head, _, rest = path.partition(".")
+        head = _current_name(type(config), head)
         if head not in known:
             there_are = expected_one_of(_paths(config), path) if known else "there are none"
             raise ConfigurationError(f"unknown setting '{path}'; {there_are}")
@@ -131,6 +133,12 @@ def with_settings(config: Config, settings: Settings) -> Config:
             values[head] = _parse(path, text, hint if isinstance(hint, type) else type(current))
     inner = {head: with_settings(getattr(config, head), of) for head, of in nested.items()}
     return replace(config, **values, **inner)  # type: ignore[type-var]
+
+
+def _current_name(kind: type, name: str) -> str:
+    """Return the present name of a field that had another name in earlier versions."""
+    current: str = getattr(kind, "RENAMED_FIELDS", {}).get(name, name)
+    return current
 
 
 def _paths(config: Any) -> list[str]:
@@ -150,7 +158,8 @@ def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
     """
     hints, renamed = get_type_hints(kind), getattr(kind, "RENAMED", {})
     values = {}
-    for name, value in record.items():
+    for recorded, value in record.items():
+        name = _current_name(kind, recorded)
         hint = hints.get(name)
         if name in renamed:
             value = renamed[name].get(value, value)  # noqa: PLW2901  the current name of the value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import DataKind, Demonstrations
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.task import State, Successor, Task
 from sgp.planning.transition_model import TransitionModel
+
+if TYPE_CHECKING:
+    from sgp.training.labels import Labelled
 
 Settings = Mapping[str, str]  # configuration fields by path, as text; the prefix "decoding." addresses the decoding
 
@@ -126,30 +128,6 @@ class Selectable(Protocol):
         """
 
 
-class Decision(Protocol):
-    """A training state with its candidates and their labels."""
-
-    @property
-    def task(self) -> Task:
-        """The task of the state."""
-        ...
-
-    @property
-    def state(self) -> State:
-        """The training state."""
-        ...
-
-    @property
-    def choice(self) -> Sequence[Successor]:
-        """The candidates."""
-        ...
-
-    @property
-    def positive(self) -> NDArray[np.bool_]:
-        """Mask [b] of the correct candidates."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class WeightContributions:
     """Contribution of each training decision to the weights of selected features.
@@ -159,7 +137,7 @@ class WeightContributions:
     """
 
     weights: NDArray[np.float64]
-    decisions: Sequence[Decision]
+    decisions: Sequence[Labelled]
     amounts: NDArray[np.float64]
 
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders import EncoderKind, StateEncoder
+from sgp.encoders import StateEncoder
 from sgp.encoders.text import TextConfig
-from sgp.encoders.wl import WL, WLConfig
-from sgp.errors import ConfigurationError
+from sgp.encoders.wl import WLConfig
+from sgp.errors import ConfigurationError, check_fields
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot
-from sgp.methods.texts import Text
+from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
 from sgp.models.device import Device
 from sgp.models.linear import LinearModel
 from sgp.planning.planner import Planner
@@ -34,7 +34,7 @@ from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
-_ENCODER, _MODEL = "encoder.json", "model.safetensors"
+_MODEL = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ class ContrastiveDeltaTraining:
     decoding: str = DEFAULT  # used by validation to select among planners, and to visit states for labels
 
     def __post_init__(self) -> None:
-        if self.encoder not in ("wl", "text"):
-            raise ConfigurationError(f"encoder is '{self.encoder}'; expected wl or text")
+        check_fields(self)
         if self.loss.kind == "squared":
             raise ConfigurationError("loss.kind is squared; use method state-centric, which predicts by squared error")
 
@@ -74,12 +73,12 @@ class ContrastiveDelta:
 
     def invariant(self, training: ContrastiveDeltaTraining) -> bool:
         """Return whether the encoder is invariant: WL colours contain no names, sentences do."""
-        return _kind(training).invariant
+        return encoder_kind(training).invariant
 
     def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Fit the encoder and the linear map."""
         started = time.perf_counter()
-        encoder = _encoder(training, data)
+        encoder = fit_encoder(training, data)
         policy, facts = _fit(training, encoder, _labelled(training, encoder, data, draft.key.seed))
         _save(training, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
@@ -95,7 +94,7 @@ class ContrastiveDelta:
         after: int = 0,
     ) -> Iterator[Snapshot]:
         """Yield one planner per setting of `sweep` with its validation loss; nothing is stored in `folder`."""
-        encoder = _encoder(training, data)
+        encoder = fit_encoder(training, data)
         decisions, held_out = _labelled(training, encoder, data, seed), list(followed(data.validation, one_step))
         for settings in self.sweep[after:]:
             each = with_settings(training, settings)
@@ -107,20 +106,9 @@ class ContrastiveDelta:
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run."""
         training = from_record(ContrastiveDeltaTraining, run.training)
-        if training.encoder == "wl":
-            run.require_version("wlplan")
-        encoder = _kind(training).load(run.folder / _ENCODER, run.domain_text, 0)
-        policy = _policy(encoder, LinearModel.load(run.folder / _MODEL))
+        policy = _policy(load_encoder(training, run), LinearModel.load(run.folder / _MODEL))
         run.verify(policy.sample(Task(run.check_problem)))
         return decoding.planner(policy, one_step)
-
-
-def _kind(training: ContrastiveDeltaTraining) -> EncoderKind:
-    return WL(training.wl) if training.encoder == "wl" else Text(training.text)
-
-
-def _encoder(training: ContrastiveDeltaTraining, data: Demonstrations) -> StateEncoder:
-    return _kind(training).fit([(each.task, each.states) for each in data.train], data.largest)
 
 
 def _policy(encoder: StateEncoder, model: LinearModel) -> NearestEmbedding:
@@ -168,12 +156,10 @@ def _save(
     draft: RunDraft,
 ) -> None:
     """Write the files that `load` reads."""
-    encoder, predictor, kind = policy.encoder, policy.predictor, _kind(training)
-    assert isinstance(predictor, RowPredictor)
-    kind.save(encoder, draft.folder / _ENCODER)
-    draft.libraries = tuple(kind.libraries)
-    predictor.model.save(draft.folder / _MODEL)
-    draft.facts.update(facts, dimension=encoder.dimension)
+    assert isinstance(policy.predictor, RowPredictor)
+    save_encoder(training, policy.encoder, draft)
+    policy.predictor.model.save(draft.folder / _MODEL)
+    draft.facts.update(facts, dimension=policy.encoder.dimension)
     task = data.train[0].task
     draft.keep_check(task.problem, policy.sample(task))
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from safetensors import SafetensorError
@@ -28,17 +28,16 @@ from safetensors.numpy import load_file, save_file
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot, WeightContributions
 from sgp.models.device import Device
-from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
+from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.task import Task
-from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO
-from sgp.policies.jump_decoding import JumpDecoding
+from sgp.policies.decoding import DEFAULT, MIN_NOVEL, PORTFOLIO, JumpDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import (
     ContrastiveConfig,
@@ -64,7 +63,7 @@ _GROWTH: Settings = {"embedding.walk_growth": "1.5"}
 # Longest jumps: only the end state of a jump counts, because distances at test time exceed those of training.
 _FARTHEST: Settings = {
     "candidates": "iw",
-    "enough": "0",
+    "min_novel": "0",
     "labels.longest": "true",
     "embedding.lengths": "false",
     "embedding.passed_atoms": "true",
@@ -81,8 +80,10 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 class ContrastiveJumpsTraining:
     """Candidate set, features, loss and labels."""
 
+    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {"enough": "min_novel"}  # by their names in earlier versions
+
     candidates: CandidateSet = "aiw"  # IW(1), abstracted IW(1) or a variant of it, or one-step successors
-    enough: int = ENOUGH  # stop a lookahead after a depth with so many novel states and progress; 0: never
+    min_novel: int = MIN_NOVEL  # stop a lookahead after a depth with so many novel states and progress; 0: never
     representatives: bool = False  # one representative of candidates that differ only in interchangeable objects
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
@@ -91,12 +92,9 @@ class ContrastiveJumpsTraining:
     decoding: str = DEFAULT  # used for validation, to visit states for labels, and as the run's default
 
     def __post_init__(self) -> None:
-        check_candidate_set(self.candidates, self.enough)
-        if self.delta not in get_args(Delta):
-            raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
+        check_fields(self, min_novel=0)
         if self.delta != "constant" and self.loss.kind == "squared":
             raise ConfigurationError(f"delta {self.delta} conflicts with loss.kind squared, whose mean is one vector")
-
         if self.representatives and "candidates=" in self.decoding:
             raise ConfigurationError(
                 f"decoding {self.decoding} conflicts with representatives; leave its candidates out"
@@ -105,7 +103,7 @@ class ContrastiveJumpsTraining:
     @property
     def successors(self) -> Successors:
         """The generator of a state's candidates."""
-        return successors_for(self.candidates, self.enough, self.representatives)
+        return successors_for(self.candidates, self.min_novel, self.representatives)
 
 
 class ContrastiveJumps:
@@ -125,19 +123,18 @@ class ContrastiveJumps:
     decodings: Mapping[str, JumpDecoding] = {
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
-        "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(prune_dead_ends=True, escape=10),
-        "restarts": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20),
-        PORTFOLIO: JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, portfolio=True),
-        "search": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, search=True),
+        "escaping": JumpDecoding(prune_dead_ends=True, noise_after=10),
+        "restarts": JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20),
+        PORTFOLIO: JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, portfolio=True),
+        "search": JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
         {"candidates": "one-step"},
         {"candidates": "iw"},
         {"candidates": "base-aiw"},
-        {"enough": "0"},
-        {"enough": "128"},
+        {"min_novel": "0"},
+        {"min_novel": "128"},
         {"labels.source": "expert"},
         {"labels.source": "dagger"},
         {"labels.source": "dagger-optimal"},
@@ -161,7 +158,7 @@ class ContrastiveJumps:
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
         "decoding.beam": ("1", "3"),
-        "enough": ("128", "64", "32", "16", "8", "4", "1"),
+        "min_novel": ("128", "64", "32", "16", "8", "4", "1"),
         "decoding.margin": ("0", "2", "1"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
@@ -208,26 +205,26 @@ class ContrastiveJumps:
         after: int = 0,
     ) -> Iterator[Snapshot]:
         """Yield one planner per setting of `sweep`; nothing is stored in `folder`; skipped planners cost no time."""
-        configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
+        configs = [(settings, with_settings(config, settings)) for settings in self.sweep[after:]]
         unary = 1 in data.train[0].task.domain_text.predicates.values()
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
             decisions = _labelled(labelling, data, seed)
             held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
-            met: dict[tuple[ContrastiveJumpsTraining, str], Snapshot] = {}
-            for found, each in group:
-                name = ", ".join(f"{path} {value}" for path, value in found.items()) or "as alone"
-                embedded = _Embedded.of(each, decisions, _tasks(data))
-                passed = each.embedding.passed_atoms and unary
-                plain = replace(each, embedding=replace(each.embedding, walk_growth=0.0, passed_atoms=passed))
-                alike = plain, str(embedded.encoder.walked)
-                if alike in met:  # same features: no degree grows, no unary predicate is passed
-                    yield replace(met[alike], name=name, like=met[alike].name)
+            yielded: dict[tuple[ContrastiveJumpsTraining, str], Snapshot] = {}
+            for settings, changed in group:
+                name = ", ".join(f"{path} {value}" for path, value in settings.items()) or "as alone"
+                embedded = _Embedded.of(changed, decisions, _tasks(data))
+                passed = changed.embedding.passed_atoms and unary
+                plain = replace(changed, embedding=replace(changed.embedding, walk_growth=0.0, passed_atoms=passed))
+                features = plain, str(embedded.encoder.walked)
+                if features in yielded:  # same features: no degree grows, no unary predicate is passed
+                    yield replace(yielded[features], name=name, like=yielded[features].name)
                     continue
-                policy, facts = embedded.fit(each)
-                _, decoding = configure_decoding(self, each.decoding)
-                loss = contrastive_loss(held_out, candidate_costs(_planner(each, decoding, policy).policy, held_out))
-                met[alike] = Snapshot(name, each, loss, partial(_save, each, policy, facts, data))
-                yield met[alike]
+                policy, facts = embedded.fit(changed)
+                _, decoding = configure_decoding(self, changed.decoding)
+                loss = contrastive_loss(held_out, candidate_costs(_planner(changed, decoding, policy).policy, held_out))
+                yielded[features] = Snapshot(name, changed, loss, partial(_save, changed, policy, facts, data))
+                yield yielded[features]
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """Return the planner of a run, verified against the costs stored in the run."""
@@ -251,7 +248,7 @@ class ContrastiveJumps:
             policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1)
         )
 
-    def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:
+    def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition:
         """Load the policy of a run."""
         walked = run.record["facts"]["walked"]
         if isinstance(walked, list):  # older runs list predicates without argument positions
@@ -303,9 +300,7 @@ class _Embedded:
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions, tasks)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
 
-    def fit(
-        self, config: ContrastiveJumpsTraining
-    ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
+    def fit(self, config: ContrastiveJumpsTraining) -> tuple[NearestTransition, dict[str, float]]:
         """Fit delta; return the policy and facts about the fit."""
         problem = self.problem(config)
         weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
@@ -333,7 +328,7 @@ class _Embedded:
 
 def _save(
     config: ContrastiveJumpsTraining,
-    policy: NearestTransition[MarkedTransitionEncoder],
+    policy: NearestTransition,
     facts: Mapping[str, float],
     data: Demonstrations,
     draft: RunDraft,
@@ -355,13 +350,13 @@ def _save(
 def _planner(
     config: ContrastiveJumpsTraining,
     decoding: JumpDecoding,
-    policy: NearestTransition[MarkedTransitionEncoder],
+    policy: NearestTransition,
     others: Sequence[Planner] = (),
 ) -> Planner:
     """Return the planner; costs add up along a path where the beam compares several paths."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
     return decoding.planner(
-        replace(policy, rules=rules, patience=decoding.patience, escape=decoding.escape, seed=decoding.seed),
+        replace(policy, rules=rules, noise_after=decoding.noise_after, seed=decoding.seed),
         config.successors,
         others,
     )

@@ -3,7 +3,7 @@
 These methods are ours. `renamed` represents STRIPS effects in sentence vectors. A state's embedding is the sum of its
 atoms' embeddings, and the action's arguments have fixed names. The displacement of a schema is then the same for all
 its actions if each effect mentions only its arguments and constants and really changes the state. `induction` learns
-the effects themselves.
+the effects themselves. `WLDisplacements` has name-free features, and of an action only the schema.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ from safetensors.numpy import save_file
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Transition, Transitions
 from sgp.encoders.text import TextConfig, TextEncoder
-from sgp.errors import ConfigurationError, StoreError, expected_one_of
+from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.methods.configuration import from_record
-from sgp.methods.texts import text_encoders
-from sgp.planning.pddl import Action, Atom
+from sgp.methods.state_encoders import text_encoders
+from sgp.planning.pddl import Action, Atom, read_domain
 from sgp.planning.task import State, Task
 from sgp.planning.transition_model import TransitionModel
 
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 Vectors = NDArray[np.float64]
 Kind = Literal["copy", "schema", "grounded", "ridge", "renamed", "induction"]
 _BAG = TextConfig("symbols")  # a state is a bag of its atoms
-_TABLES = "displacements.safetensors"
+_TABLES = "learned.safetensors"
 Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted atoms, over argument positions
 
 
@@ -50,15 +51,19 @@ class DisplacementTraining:
     penalty: float = 1.0  # of the ridge regression
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ConfigurationError(f"kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
+        check_fields(self, "", ["penalty"])
         if self.kind in ("renamed", "induction") and self.text.mode != "atoms":
             raise ConfigurationError(
                 f"kind is {self.kind} and text.mode is {self.text.mode}; expected mode atoms, because a state is taken "
                 "apart into its atoms"
             )
-        if not 0 < self.penalty < np.inf:
-            raise ConfigurationError(f"penalty is {self.penalty}; expected a positive number")
+
+
+@dataclass(frozen=True)
+class WLDisplacementTraining:
+    """The features whose changes are averaged."""
+
+    wl: WLConfig = field(default_factory=WLConfig)
 
 
 def renamed(atom: Atom, action: Action) -> Atom:
@@ -70,14 +75,28 @@ def _place(name: str, action: Action) -> str:
     return f"argument {action.objects.index(name) + 1}" if name in action.objects else name
 
 
-class Copy:
+class Encoder(Protocol):
+    """An encoder of states as vectors."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Return why the task cannot be embedded, or None."""
+
+    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
+        """Return the states' embeddings [n, D]."""
+        ...
+
+
+StateEncoder = TypeVar("StateEncoder", bound=Encoder)
+
+
+class Copy(Generic[StateEncoder]):
     """Predictor of no change."""
 
-    def __init__(self, encoder_of: Callable[[Task], TextEncoder]):
+    def __init__(self, encoder_of: Callable[[Task], StateEncoder]):
         self.encoder_of = encoder_of
 
     def refuses(self, task: Task) -> str | None:
-        """Return why a text is too long for the encoder, or None."""
+        """Return why the task cannot be embedded, or None."""
         return self.encoder_of(task).refuses(task)
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
@@ -89,16 +108,16 @@ class Copy:
         return self.embed(task, states)
 
 
-class Displaced(Copy):
-    """Predictor that adds the mean training displacement of an action, or of its schema if the action is unseen.
+class Displaced(Copy[StateEncoder]):
+    """Predictor that adds the mean training displacement [D] of an action, or of its schema if the action is unseen.
 
-    Row i of `means` [m, D] belongs to `names[i]` (see `_named`). An action of an unseen schema is predicted to change
-    nothing; a warning is logged.
+    `means` has them by name (see `_named`). An action of an unseen schema is predicted to change nothing; a warning is
+    logged.
     """
 
-    def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
+    def __init__(self, encoder_of: Callable[[Task], StateEncoder], means: Mapping[str, Vectors]):
         super().__init__(encoder_of)
-        self._means = dict(zip(names, means, strict=True))
+        self._means = means
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """Return the predicted embeddings [n, D]."""
@@ -107,17 +126,17 @@ class Displaced(Copy):
     def _displaced(
         self, task: Task, rows: NDArray[np.floating[Any]], actions: Sequence[Action]
     ) -> NDArray[np.floating[Any]]:
-        found = rows.astype(np.float64)
+        predicted = rows.astype(np.float64)
         for place, action in enumerate(actions):
             change = self._means.get(_named(task, str(action)), self._means.get(_named(task, action.name)))
             if change is None:
-                _tell_unseen(task, action)
+                _warn_unseen(task, action)
             else:
-                found[place] += change
-        return found
+                predicted[place] += change
+        return predicted
 
 
-class Ridge(Copy):
+class Ridge(Copy[TextEncoder]):
     """Next embedding as a linear function of the embeddings of state and action; `weights` are [2 D + 1, D]."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], weights: Vectors):
@@ -130,7 +149,7 @@ class Ridge(Copy):
         return np.asarray(_beside(encoder.embed(task, states), encoder.embed_actions(actions)) @ self._weights)
 
 
-class Renamed(Displaced):
+class Renamed(Displaced[TextEncoder]):
     """`Displaced` with the action's arguments renamed, in states and candidates."""
 
     def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
@@ -143,7 +162,7 @@ class Renamed(Displaced):
         return self._displaced(task, np.array(seen), actions)
 
 
-class Induced(Copy):
+class Induced(Copy[TextEncoder]):
     """Predictor that applies the observed add and delete effects of a schema."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
@@ -161,10 +180,24 @@ class Induced(Copy):
         held = [task.fluent(each) for each in task.fluents(state)]
         name = _named(task, action.name)
         if name not in self._effects:
-            _tell_unseen(task, action)
+            _warn_unseen(task, action)
             return tuple(held)
         adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[name])
         return tuple(dict.fromkeys([*(atom for atom in held if atom not in deletes), *adds]))
+
+
+class WLDisplaced(Displaced[WLEncoder]):
+    """`Displaced` with Weisfeiler-Leman features; each training domain has its own encoder."""
+
+    def __init__(self, encoders: Sequence[WLEncoder], means: Mapping[str, Vectors]):
+        self._encoders = {encoder.domain_text.signature: encoder for encoder in encoders}
+        super().__init__(lambda task: self._encoders[task.domain_text.signature], means)
+
+    def refuses(self, task: Task) -> str | None:
+        """Return that the task's domain was not trained on, or None."""
+        if task.domain_text.signature in self._encoders:
+            return None
+        return f"domain {task.domain_text.name} was not learned from, and WL features are of one domain each"
 
 
 class Displacements:
@@ -193,18 +226,63 @@ class Displacements:
     def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
         """Compute the means, solve the regression, or collect the effects."""
         encoder_of = text_encoders(training.text)
-        tensors, about = _learned(training, list(data.train), encoder_of)
-        _write(draft.folder / _TABLES, tensors, about)
-        model = _model(training, draft.folder / _TABLES, encoder_of)
-        task = data.train[0].task
+        _write(draft.folder / _TABLES, *_learned(training, list(data.train), encoder_of))
+        model, task = _model(training, draft.folder / _TABLES, encoder_of), data.train[0].task
         draft.keep_check(task.problem, {"embedding": model.embed(task, [task.init])[0]})
         return model
 
     def load_model(self, run: Run) -> TransitionModel:
         """Return the model of a run, verified against the embedding stored in the run."""
         training = from_record(DisplacementTraining, run.training)
-        model = _model(training, run.folder / _TABLES, text_encoders(training.text))
-        task = Task(run.check_problem)
+        model, task = _model(training, run.folder / _TABLES, text_encoders(training.text)), Task(run.check_problem)
+        run.verify({"embedding": model.embed(task, [task.init])[0]})
+        return model
+
+
+class WLDisplacements:
+    """Mean changes of Weisfeiler-Leman features: a name-free baseline of transition prediction."""
+
+    key = "wl-displacements"
+    title = "WL displacements"
+    paper = ""
+    libraries = ("wlplan",)
+    learns_from = Transitions
+    variants: Mapping[str, WLDisplacementTraining] = {"schema": WLDisplacementTraining()}
+
+    def deterministic(self, training: WLDisplacementTraining) -> bool:
+        """Return True: training draws nothing."""
+        return True
+
+    def invariant(self, training: WLDisplacementTraining) -> bool:
+        """Return True: WL colours contain no names."""
+        return True
+
+    def train(self, training: WLDisplacementTraining, data: Transitions, draft: RunDraft) -> WLDisplaced:
+        """Collect each domain's vocabulary, then compute the means."""
+        transitions, encoders = list(data.train), list[WLEncoder]()
+        for name, pddl in data.domains.items():
+            signature = read_domain(pddl, f"domain {name}").signature
+            states: dict[Task, dict[State, None]] = defaultdict(dict)
+            for each in transitions:
+                if each.task.domain_text.signature == signature:
+                    states[each.task].update({each.before: None, each.after: None})
+            encoders.append(WLEncoder.fit(training.wl, ((task, list(some)) for task, some in states.items())))
+            encoders[-1].save(draft.folder / f"wl-{len(encoders) - 1}.json")
+        means = _means("schema", transitions, WLDisplaced(encoders, {}).encoder_of)
+        _write(draft.folder / _TABLES, means)
+        model, task = WLDisplaced(encoders, means), transitions[0].task
+        draft.keep_check(task.problem, {"embedding": model.embed(task, [task.init])[0]})
+        return model
+
+    def load_model(self, run: Run) -> WLDisplaced:
+        """Return the model of a run, verified against the embedding stored in the run."""
+        run.require_version("wlplan")
+        from_record(WLDisplacementTraining, run.training)
+        encoders = [
+            WLEncoder.load(run.folder / f"wl-{number}.json", read_domain(pddl, f"domain {name}"))
+            for number, (name, pddl) in enumerate(run.record["domains"].items())
+        ]
+        model, task = WLDisplaced(encoders, _read(run.folder / _TABLES)[0]), Task(run.check_problem)
         run.verify({"embedding": model.embed(task, [task.init])[0]})
         return model
 
@@ -229,35 +307,33 @@ def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action:
 
 def _learned(
     training: DisplacementTraining, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
-) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """Return the learned arrays by name, and metadata texts."""
+) -> tuple[dict[str, Vectors], str]:
+    """Return the learned arrays by name, and the learned effects as JSON."""
     match training.kind:
         case "copy":
-            return {"nothing": np.zeros(1)}, {}
+            return {}, ""
         case "induction":
-            return {"nothing": np.zeros(1)}, {"effects": json.dumps(_effects(transitions))}
+            return {}, json.dumps(_effects(transitions))
         case "ridge":
-            return {"weights": _regression(transitions, encoder_of, training.penalty)}, {}
+            return {"weights": _regression(transitions, encoder_of, training.penalty)}, ""
         case kind:
-            names, means = _means(kind, transitions, encoder_of)
-            return {"means": means}, {"names": json.dumps(names)}
+            return _means(kind, transitions, encoder_of), ""
 
 
-def _model(training: DisplacementTraining, file: Path, encoder_of: Callable[[Task], TextEncoder]) -> Copy:
-    arrays, about = _read(file)
+def _model(training: DisplacementTraining, file: Path, encoder_of: Callable[[Task], TextEncoder]) -> Copy[TextEncoder]:
+    arrays, effects = _read(file)
     match training.kind:
         case "copy":
             return Copy(encoder_of)
         case "induction":
-            record = json.loads(about["effects"])
-            return Induced(
-                encoder_of, {name: (_atoms(adds), _atoms(deletes)) for name, (adds, deletes) in record.items()}
-            )
+            record = json.loads(effects)
+            return Induced(encoder_of, {name: (_atoms(adds), _atoms(dels)) for name, (adds, dels) in record.items()})
         case "ridge":
             return Ridge(encoder_of, arrays["weights"])
-        case kind:
-            made = Renamed if kind == "renamed" else Displaced
-            return made(encoder_of, json.loads(about["names"]), arrays["means"])
+        case "renamed":
+            return Renamed(encoder_of, arrays)
+        case _:
+            return Displaced(encoder_of, arrays)
 
 
 def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
@@ -265,17 +341,19 @@ def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
 
 
 def _means(
-    kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
-) -> tuple[list[str], Vectors]:
-    """Return names and mean displacements [m, D] of schemas and, for kind "grounded", of actions."""
+    kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], StateEncoder]
+) -> dict[str, Vectors]:
+    """Return the mean displacements [D] of schemas and, for kind "grounded", of actions, by name (see `_named`)."""
     changes: dict[str, list[Vectors]] = defaultdict(list)
     for task, before, action, after in transitions:
-        encoder = encoder_of(task)
-        both = [before, after]
-        rows = seen_from(encoder, task, both, action) if kind == "renamed" else encoder.embed(task, both)
+        encoder, both = encoder_of(task), [before, after]
+        if kind == "renamed" and isinstance(encoder, TextEncoder):
+            rows: NDArray[np.floating[Any]] = seen_from(encoder, task, both, action)
+        else:
+            rows = encoder.embed(task, both)
         for name in (action.name, str(action)) if kind == "grounded" else (action.name,):
             changes[_named(task, name)].append(rows[1].astype(np.float64) - rows[0])
-    return list(changes), np.array([np.mean(each, axis=0) for each in changes.values()])
+    return {name: np.mean(rows, axis=0) for name, rows in changes.items()}
 
 
 def _regression(
@@ -304,8 +382,10 @@ def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], l
     """Return the observed add and delete effects of each schema, over argument positions."""
     found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
     for task, before, action, after in transitions:
-        held, holds = set(task.fluents(before)), set(task.fluents(after))
-        for side, numbers in zip(found[_named(task, action.name)], (holds - held, held - holds), strict=True):
+        true_before, true_after = set(task.fluents(before)), set(task.fluents(after))
+        for side, numbers in zip(
+            found[_named(task, action.name)], (true_after - true_before, true_before - true_after), strict=True
+        ):
             side.update(dict.fromkeys(renamed(task.fluent(number), action) for number in sorted(numbers)))
     return {name: (list(adds), list(deletes)) for name, (adds, deletes) in found.items()}
 
@@ -321,14 +401,14 @@ def _named(task: Task, name: str) -> str:
     return f"{task.domain_text.name} {name}"
 
 
-_TOLD: set[str] = set()  # per process, because all models of one split lack the same schemas
+_WARNED: set[str] = set()  # per process, because all models of one split lack the same schemas
 
 
-def _tell_unseen(task: Task, action: Action) -> None:
+def _warn_unseen(task: Task, action: Action) -> None:
     """Log once per schema that its effects are unknown."""
     name = _named(task, action.name)
-    if name not in _TOLD:
-        _TOLD.add(name)
+    if name not in _WARNED:
+        _WARNED.add(name)
         logger.warning(
             "action %s of domain %s occurs in no transition that was learned from; it is predicted to change nothing",
             action.name,
@@ -336,18 +416,20 @@ def _tell_unseen(task: Task, action: Action) -> None:
         )
 
 
-def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) -> None:
+def _write(file: Path, arrays: Mapping[str, Vectors], effects: str = "") -> None:
     with whole_file(file) as temporary:
-        save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, temporary, dict(about))
+        tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+        save_file(tensors or {"nothing": np.zeros(1)}, temporary, {"effects": effects})
 
 
-def _read(file: Path) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """Read arrays and metadata; raises StoreError for a damaged file."""
+def _read(file: Path) -> tuple[dict[str, Vectors], str]:
+    """Read the learned arrays and effects; raises StoreError for a damaged file."""
     try:
-        with safe_open(file, "np") as kept:
-            return {name: kept.get_tensor(name) for name in kept.keys()}, kept.metadata() or {}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
+        with safe_open(file, "np") as stored:
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+            return arrays, (stored.metadata() or {})["effects"]
+    except (SafetensorError, KeyError, OSError) as error:
         raise StoreError(f"{file} holds no displacements ({error}); train the run again") from error
 
 
-METHOD = Displacements()
+METHODS = {method.key: method for method in (Displacements(), WLDisplacements())}

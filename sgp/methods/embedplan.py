@@ -19,7 +19,7 @@ from sgp.datasets.runs import Run
 from sgp.datasets.training_data import Transitions
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.methods.network_method import NetworkMethod, Vectors
-from sgp.methods.texts import encoder_of_domain, text_encoders
+from sgp.methods.state_encoders import encoder_of_domain, text_encoders
 from sgp.models.device import Device
 from sgp.models.latent_transition import LatentShape, LatentTransition
 from sgp.planning.pddl import Action, DomainText

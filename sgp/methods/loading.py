@@ -1,42 +1,49 @@
-"""Loading of planners and transition models from runs."""
+"""Loading of planners and transition models from runs, and lookup of the trained run for a domain."""
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
-from sgp.datasets.runs import Run, open_run
+from sgp.datasets.runs import RECORD, Run, open_run, run_folders
+from sgp.datasets.store import data_folder
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
+from sgp.planning.declarations import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.strategies import OtherPlanner, Restarts
+from sgp.planning.subject import Variant
 from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
+logger = logging.getLogger(__name__)
 
-def load_planner(folder: Run | Path | str, decoding: str = DEFAULT) -> Planner:
-    """Load and verify the planner of a run's folder, with a decoding as in `default` or `default+beam=1`.
+Loaded = TypeVar("Loaded")
+_LOADED: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # planners and models by folder, run hash and kind
+_MOST_LOADED = 32
+
+
+def load_planner(run: Run | Path | str, decoding: str = DEFAULT) -> Planner:
+    """Load and verify the planner of a run or its folder, with a decoding as in `default` or `default+beam=1`.
 
     The decoding "default" is the one that validated the run, where its training names one. Raises StoreError where a
     file is damaged or of another version, InputError where the method makes no planners, ConfigurationError for an
     unknown decoding or one that conflicts with the training.
     """
-    return planner_of(open_run(folder), decoding)
-
-
-def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
-    """Return the planner of an opened run; see `load_planner`."""
+    run = open_run(run)
     method = planning_method(run.key.method)
 
     def load() -> Planner:
         return method.load(run, configure_decoding(method, own_decoding(run.training, decoding))[1])
 
-    return _kept(run, f"planner {decoding}", load)
+    return _cached(run, f"planner {decoding}", load)
 
 
 def load_portfolio(
@@ -56,63 +63,103 @@ def load_portfolio(
                 f"{runs[0].folder} was trained on {runs[0].key.domain} and {run.folder} on {run.key.domain}, which "
                 f"{runs[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
             )
-    first, *others = (planner_of(run, decoding) for run in runs)
+    first, *others = (load_planner(run, decoding) for run in runs)
     fallbacks = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
     return replace(first, fallbacks=(*fallbacks, Restarts(restarts, seed)))
 
 
-def load_model(folder: Run | Path | str) -> TransitionModel:
-    """Load and verify the transition model of a run's folder.
+def load_model(run: Run | Path | str) -> TransitionModel:
+    """Load and verify the transition model of a run or its folder.
 
     Raises StoreError where a file is damaged or of another version, InputError where the method makes no transition
     models.
     """
-    return model_of(open_run(folder))
-
-
-def model_of(run: Run) -> TransitionModel:
-    """Return the transition model of an opened run; see `load_model`."""
+    run = open_run(run)
     method = get_method(run.key.method)
     if not isinstance(method, PredictingMethod):
         raise InputError(
             f"{run.folder} holds a planner of method {run.key.method}, not a model of transitions; load it with "
             "'load_planner'"
         )
-    return _kept(run, "model", lambda: method.load_model(run))
+    return _cached(run, "model", lambda: method.load_model(run))
 
 
 def require_loadable(run: Run) -> None:
     """Load the planner or model of a run and raise the loading error, if any."""
     if isinstance(get_method(run.key.method), PredictingMethod):
-        model_of(run)
+        load_model(run)
     else:
-        planner_of(run)
+        load_planner(run)
 
 
 def forget() -> None:
     """Clear the cache of loaded runs, so that they are read from disk again."""
-    _KEPT.clear()
+    _LOADED.clear()
 
 
-Loaded = TypeVar("Loaded")
-_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # loaded planners and models by folder, run hash and kind
-_MOST_KEPT = 32
-
-
-def _kept(run: Run, what: str, load: Callable[[], Loaded]) -> Loaded:
+def _cached(run: Run, what: str, load: Callable[[], Loaded]) -> Loaded:
     """Return the planner or model of a run, cached by the run's folder and hash."""
     place = str(run.folder), run.sha256, what
-    if place in _KEPT:
-        _KEPT.move_to_end(place)
-        known: Loaded = _KEPT[place]
-        return known
-    try:
-        found = load()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:  # the record is of another version
-        raise StoreError(
-            f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
-        ) from error
-    _KEPT[place] = found
-    while len(_KEPT) > _MOST_KEPT:
-        _KEPT.popitem(last=False)
-    return found
+    if place not in _LOADED:
+        try:
+            _LOADED[place] = load()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # the record is of another version
+            raise StoreError(
+                f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
+            ) from error
+        if len(_LOADED) > _MOST_LOADED:
+            _LOADED.popitem(last=False)
+    _LOADED.move_to_end(place)
+    loaded: Loaded = _LOADED[place]
+    return loaded
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the runs shipped with the package, which `sgp.experiments.bundle` makes."""
+    return data_folder() / "planners"
+
+
+def shipped_folders() -> list[Path]:
+    """Return the folders of the runs shipped with the package."""
+    return sorted(path.parent for path in shipped_folder().glob(f"[!.]*/{RECORD}"))
+
+
+def is_shipped(run: Run) -> bool:
+    """Return whether a run was shipped with the package, so that nothing is written beside it."""
+    return run.folder.resolve().is_relative_to(shipped_folder())
+
+
+def find_run_for_domain(domain: DomainText, name: str) -> Run:
+    """Return the run whose domain has the same predicates and actions: a shipped one, or else the user's latest.
+
+    Runs trained on a part of the training problems and runs of transition models are skipped. A run that is damaged, or
+    whose method is not installed, is skipped with a warning. Raises DomainMismatch where there is no run; the message
+    gives the commands that train one for the domain `name`.
+    """
+    likely = sorted(shipped_folders(), key=lambda folder: folder.name != name.lower())  # likely first: opens few runs
+    for run in _runs_of_domain(likely, domain):
+        return run
+    own = (run for run in _runs_of_domain(run_folders(), domain) if Variant.parse(run.key.variant).learned_from_all)
+    latest = max(own, key=lambda run: str(run.record["trained"]), default=None)
+    if latest is not None:
+        return latest
+    if domain.problem_specific:
+        raise DomainMismatch(
+            f"no trained run plans in domain {name}, and none can be trained on it, because its quantifiers range over "
+            "a problem's objects; train one on a domain file with the same predicates and actions without them"
+        )
+    raise DomainMismatch(
+        f"no trained run plans in domain {name}; train one: 'sgp import FOLDER --suite mine' with a folder of small "
+        f"problems, then 'sgp train --method contrastive-jumps --domain {quote(name)} --suite mine'"
+    )
+
+
+def _runs_of_domain(folders: Iterable[Path], domain: DomainText) -> Iterator[Run]:
+    for folder in folders:
+        try:
+            run = open_run(folder)
+            fits = len(run.record["domains"]) == 1 and run.domain_text.signature == domain.signature
+            if fits and not isinstance(planning_method(run.key.method), PredictingMethod):
+                yield run
+        except (StoreError, InputError) as error:  # damaged, or of a method that is not installed or cannot plan
+            logger.warning("%s", error)

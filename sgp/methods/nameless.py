@@ -25,8 +25,8 @@ from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
-from sgp.policies.action_probabilities import ActionProbabilities
 from sgp.policies.decoding import DEFAULT, BeamDecoding
+from sgp.policies.tree_scores import ActionProbabilities
 from sgp.training.fit import Epoch, FitContext
 from sgp.training.labels import LabelConfig, followed, label
 from sgp.training.tree_ranking import LabelledTrees, TreeTraining, fit_ranking, spread

@@ -32,8 +32,7 @@ from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.training.checkpoint import identify
-from sgp.training.fit import Epoch, FitContext
+from sgp.training.fit import Epoch, FitContext, identify
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
@@ -21,19 +21,16 @@ from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.domains import serving
-from sgp.encoders import EncoderKind, StateEncoder, encoder_keys, plugged_encoder, recorded_encoder_libraries
-from sgp.encoders.fsf import FSFEncoder
+from sgp.encoders import StateEncoder, encoder_keys
 from sgp.encoders.text import TextConfig
-from sgp.encoders.wl import WL, WLConfig, WLEncoder
-from sgp.errors import ConfigurationError
+from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.errors import ConfigurationError, check_fields, expected_one_of
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
-from sgp.methods.texts import Text
+from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device, choose_device
 from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
-from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
@@ -41,8 +38,7 @@ from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RecurrentPredictor, RowPredictor
 from sgp.progress import track
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
-from sgp.training.checkpoint import identify
-from sgp.training.fit import Epoch, FitContext
+from sgp.training.fit import FitContext, identify
 from sgp.training.recurrent import Loss, RecurrentTraining, Sequences, best_epoch, fit_recurrent, prediction_rows
 
 Model = Literal["xgboost", "lstm"]
@@ -50,8 +46,6 @@ Model = Literal["xgboost", "lstm"]
 METRICS: Mapping[Mode, Metric] = {"state": "cosine", "delta": "euclidean"}  # state-centric, Table 7
 LOSSES: Mapping[Mode, Loss] = {"state": "cosine", "delta": "squared"}  # state-centric, Table 7; trees: always squared
 
-_ENCODER = "encoder.json"
-_SLOTS = "fsf"
 _FILES: Mapping[Model, str] = {"xgboost": "model.ubj", "lstm": "model.safetensors"}
 
 
@@ -65,11 +59,7 @@ class LSTMConfig:
     delta_head: Head = "linear"  # as published; the text has "two-layer"; linear matches no count of Table 3
 
     def __post_init__(self) -> None:
-        for name in ("state_head", "delta_head"):
-            if getattr(self, name) not in get_args(Head):
-                raise ConfigurationError(
-                    f"LSTM {name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(Head))}"
-                )
+        check_fields(self, "LSTM")
 
 
 @dataclass(frozen=True)
@@ -87,12 +77,9 @@ class StateCentricTraining:
     decoding: str = DEFAULT  # used by validation to select among these planners
 
     def __post_init__(self) -> None:
-        known = {"encoder": encoder_keys(), "model": get_args(Model), "mode": get_args(Mode)}
-        for name, values in known.items():
-            if getattr(self, name) not in values:
-                raise ConfigurationError(f"{name} is '{getattr(self, name)}'; expected one of {', '.join(values)}")
-        if self.parts < 1:
-            raise ConfigurationError(f"parts is {self.parts}; expected at least 1")
+        check_fields(self, parts=1)
+        if self.encoder not in encoder_keys():
+            raise ConfigurationError(f"encoder is '{self.encoder}'; {expected_one_of(encoder_keys(), self.encoder)}")
 
 
 @dataclass(frozen=True)
@@ -113,13 +100,13 @@ class StateCentric:
     learns_from = Demonstrations
     variants: Mapping[str, StateCentricTraining] = {
         f"{encoder}-{model}-{mode}": StateCentricTraining(encoder, model, mode)
-        for encoder, model, mode in product(("wl", _SLOTS), get_args(Model), reversed(get_args(Mode)))
+        for encoder, model, mode in product(("wl", "fsf"), get_args(Model), reversed(get_args(Mode)))
     }
     decodings: Mapping[str, StateCentricDecoding] = {
         DEFAULT: StateCentricDecoding(),
         "greedy": StateCentricDecoding(beam=1),
         "no-statics": StateCentricDecoding(strip_static=True),
-        "jumps": StateCentricDecoding(candidates="aiw", enough=128),  # ours: the candidates of contrastive jumps
+        "jumps": StateCentricDecoding(candidates="aiw", min_novel=128),  # ours: the candidates of contrastive jumps
     }
     sweep: Sequence[Settings] = ()  # empty: the planners are rounds or epochs
 
@@ -129,20 +116,13 @@ class StateCentric:
 
     def invariant(self, config: StateCentricTraining) -> bool:
         """Return whether the encoder is invariant: WL colours contain no names, FSF slots are in object order."""
-        return config.encoder != _SLOTS and _kind(config).invariant
+        return encoder_kind(config).invariant
 
     def train(self, config: StateCentricTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Fit the encoder to the training states, then the model with early stopping on the validation trajectories."""
         started = time.perf_counter()
-        fitting = _Fitting.of(config, data, draft.key.seed, draft.device)
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        if config.model == "xgboost":
-            fitted = fitting.with_trees(fitting.trees(title)[0])
-        else:
-            epochs = track(fitting.epochs(FitContext(draft.key.seed, draft.device)), title, config.lstm.training.epochs)
-            best = best_epoch(epochs)
-            assert best is not None, "there is at least one epoch"
-            fitted = fitting.with_network(best)
+        fitted = next(_fit(replace(config, parts=1), data, draft.key.seed, draft.device, title))
         fitted.save(data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return fitted.planner(self.decodings[DEFAULT])
@@ -161,24 +141,9 @@ class StateCentric:
         The planner of least loss overall equals that of `train`. An LSTM's training resumes from `folder`; boosting is
         repeated because it is fast compared with validation.
         """
-        fitting = _Fitting.of(config, data, seed, device)
         title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
-        if config.model == "xgboost":
-            trees, losses = fitting.trees(title)
-            for part in _parts(len(losses), config.parts)[after:]:
-                rounds = min(part, key=lambda number: losses[number - 1])
-                fitted = fitting.with_trees(trees if rounds == trees.rounds else trees.after(rounds))
-                yield Snapshot(f"round {rounds}", config, losses[rounds - 1], partial(fitted.save, data))
-            return
-        parts = _parts(config.lstm.training.epochs, config.parts)
-        ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
-        done = ends[after - 1] if after else 0
-        epochs = track(fitting.epochs(FitContext(seed, device, folder, identity, done, ends)), title, ends[-1] - done)
-        for part in parts[after:]:
-            best = best_epoch(islice(epochs, len(part)))
-            if best is not None:
-                save = partial(fitting.with_network(best).save, data)
-                yield Snapshot(f"epoch {best.number}", config, best.validation_loss, save)
+        for fitted in _fit(config, data, seed, device, title, folder, after):
+            yield Snapshot(fitted.name, config, fitted.loss, partial(fitted.save, data))
 
     def load(self, run: Run, decoding: StateCentricDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run.
@@ -190,14 +155,7 @@ class StateCentric:
             raise ConfigurationError(
                 f"strip_static conflicts with encoder {config.encoder}, whose static atoms cannot be left out"
             )
-        if config.encoder == "wl":
-            run.require_version("wlplan")
-        encoder: StateEncoder
-        if config.encoder == _SLOTS:
-            encoder = _fsf(run.domain_text, facts["largest"])
-        else:
-            encoder = _kind(config).load(run.folder / _ENCODER, run.domain_text, facts["largest"])
-        file = run.folder / _FILES[config.model]
+        encoder, file = load_encoder(config, run), run.folder / _FILES[config.model]
         predictor: RowPredictor | RecurrentPredictor
         if config.model == "xgboost":
             predictor = RowPredictor(BoostedTrees.load(file, facts["rounds"]), config.mode)
@@ -212,12 +170,14 @@ class StateCentric:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A fitted model with its encoder, and the facts that its run records."""
+    """A fitted model with its encoder, the facts that its run records, its name and its validation loss."""
 
     config: StateCentricTraining
     encoder: StateEncoder
     predictor: RowPredictor | RecurrentPredictor
     facts: Mapping[str, float]
+    name: str = ""
+    loss: float = 0.0
 
     def policy(self, strip_static: bool = False) -> NearestEmbedding:
         encoder = self.encoder
@@ -230,77 +190,48 @@ class _Fitted:
 
     def save(self, data: Demonstrations, draft: RunDraft) -> None:
         """Write the files that `load` reads."""
-        if self.config.encoder != _SLOTS:
-            _kind(self.config).save(self.encoder, draft.folder / _ENCODER)
-        draft.libraries = recorded_encoder_libraries(self.config.encoder)
-        if self.config.encoder == "text":
-            draft.libraries = tuple(_kind(self.config).libraries)
+        save_encoder(self.config, self.encoder, draft)
         self.predictor.model.save(draft.folder / _FILES[self.config.model])
         draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
         task = data.train[0].task
         draft.keep_check(task.problem, self.policy().sample(task))
 
 
-@dataclass(frozen=True)
-class _Fitting:
-    """Training data of the models: a domain's trajectories and a fitted encoder."""
-
-    config: StateCentricTraining
-    data: Demonstrations
-    encoder: StateEncoder
-    seed: int
-    device: Device
-
-    @classmethod
-    def of(cls, config: StateCentricTraining, data: Demonstrations, seed: int, device: Device) -> _Fitting:
-        """Fit the encoder to the training states."""
-        if config.encoder == _SLOTS:
-            return cls(config, data, _fsf(data.train[0].task.domain_text, data.largest), seed, device)
-        encoder = _kind(config).fit([(each.task, each.states) for each in data.train], data.largest)
-        return cls(config, data, encoder, seed, device)
-
-    def trees(self, title: str) -> tuple[BoostedTrees, Sequence[float]]:
-        """Return the trees of least validation loss, and the validation loss after each round."""
-        train, validation = map(_stack, self._transitions())
-        return fit_boosted_trees(self.config.boosting, train, validation, self.seed, self.device, title=title)
-
-    def with_trees(self, trees: BoostedTrees) -> _Fitted:
-        facts = {"rounds": trees.rounds, "nodes": trees.count_nodes()}
-        return _Fitted(self.config, self.encoder, RowPredictor(trees, self.config.mode), facts)
-
-    def epochs(self, context: FitContext) -> Iterator[Epoch]:
-        """Yield the epochs of a network's training."""
-        config, (train, validation) = self.config, self._transitions()
-        network = _network(config, self.encoder.dimension, self.seed)
-        return fit_recurrent(network, config.lstm.training, LOSSES[config.mode], train, validation, context)
-
-    def with_network(self, epoch: Epoch) -> _Fitted:
-        network = _network(self.config, self.encoder.dimension, seed=0)
-        network.load_state_dict(epoch.weights)
-        facts = {"parameters": network.count_parameters(), **epoch.facts}
-        predictor = RecurrentPredictor(network.to(self.device).eval(), self.config.mode)
-        return _Fitted(self.config, self.encoder, predictor, facts)
-
-    def _transitions(self) -> tuple[Sequences, Sequences]:
-        """Return the sequences of the training and of the validation trajectories."""
-        encoder, mode = self.encoder, self.config.mode
-        return prediction_rows(encoder, self.data.train, mode), prediction_rows(encoder, self.data.validation, mode)
-
-
-def _kind(config: StateCentricTraining) -> EncoderKind:
-    """Return the kind of encoder; FSF slots have none, because they are defined by a built-in domain."""
-    if config.encoder == "wl":
-        return WL(config.wl)
-    return Text(config.text) if config.encoder == "text" else plugged_encoder(config.encoder)
-
-
-def _fsf(text: DomainText, objects: int) -> FSFEncoder:
-    domain = serving(text)
-    if domain is None:
-        raise ConfigurationError(
-            f"encoder fsf is defined for built-in domains only and '{text.name}' is none; use encoder wl"
-        )
-    return FSFEncoder(domain, objects)
+def _fit(
+    config: StateCentricTraining,
+    data: Demonstrations,
+    seed: int,
+    device: Device,
+    title: str,
+    folder: Path | None = None,
+    after: int = 0,
+) -> Iterator[_Fitted]:
+    """Yield the model of least validation loss of each part of a training, after the first `after` parts."""
+    encoder, mode = fit_encoder(config, data), config.mode
+    train, validation = (prediction_rows(encoder, part, mode) for part in (data.train, data.validation))
+    if config.model == "xgboost":
+        trees, losses = fit_boosted_trees(config.boosting, _stack(train), _stack(validation), seed, device, title=title)
+        for part in _parts(len(losses), config.parts)[after:]:
+            rounds = min(part, key=lambda number: losses[number - 1])
+            some = trees if rounds == trees.rounds else trees.after(rounds)
+            facts: dict[str, float] = {"rounds": rounds, "nodes": some.count_nodes()}
+            yield _Fitted(config, encoder, RowPredictor(some, mode), facts, f"round {rounds}", losses[rounds - 1])
+        return
+    parts = _parts(config.lstm.training.epochs, config.parts)
+    ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
+    done = ends[after - 1] if after else 0
+    context = FitContext(seed, device, folder, identity, done, ends)
+    network = _network(config, encoder.dimension, seed)
+    epochs = fit_recurrent(network, config.lstm.training, LOSSES[mode], train, validation, context)
+    epochs = track(epochs, title, ends[-1] - done)
+    for part in parts[after:]:
+        best = best_epoch(islice(epochs, len(part)))
+        if best is not None:
+            trained = _network(config, encoder.dimension, seed=0)
+            trained.load_state_dict(best.weights)
+            facts = {"parameters": trained.count_parameters(), **best.facts}
+            predictor = RecurrentPredictor(trained.to(device).eval(), mode)
+            yield _Fitted(config, encoder, predictor, facts, f"epoch {best.number}", best.validation_loss)
 
 
 def _network(config: StateCentricTraining, dimension: int, seed: int) -> RecurrentModel:

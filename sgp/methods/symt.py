@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.tokens import Tokens, Vocabulary
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import ConfigurationError, check_fields
 from sgp.methods.configuration import configure_decoding
 from sgp.methods.contract import Settings
 from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
@@ -68,11 +68,7 @@ class SymTTraining:
     decoding: str = DEFAULT
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ConfigurationError(f"kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
-        for name in ("names", "positions"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 1")
+        check_fields(self, names=1, positions=1)
         if self.kind == "sequence" and (self.training.attention or self.training.hidden):
             raise ConfigurationError(
                 f"training.attention is {self.training.attention} and training.hidden {self.training.hidden} of a "
@@ -95,11 +91,7 @@ class SymTDecoding:
     seed: int = 0  # for the random names of objects
 
     def __post_init__(self) -> None:
-        known = (*get_args(How), "best", "lowest")
-        if self.how not in known:
-            raise ConfigurationError(f"how is '{self.how}'; {expected_one_of(known, self.how)}")
-        if self.beam < 1:
-            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
+        check_fields(self, beam=1)
         if self.beam > 1 and self.how not in ("best", "ranked", "lowest"):
             raise ConfigurationError(
                 f"beam {self.beam} conflicts with how {self.how}; expected ranked or lowest beside it"

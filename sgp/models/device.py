@@ -21,7 +21,9 @@ def choose_device(choice: str) -> Device:
     if choice == "cpu" or (choice == "auto" and not _gpu()):
         return "cpu"
     if not _gpu():
-        raise ConfigurationError("device cuda was asked for and no CUDA GPU can be used here; use --device cpu or auto")
+        raise ConfigurationError(
+            "the requested device is cuda and no CUDA GPU can be used here; use --device cpu or auto"
+        )
     return "cuda"
 
 

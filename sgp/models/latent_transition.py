@@ -6,12 +6,12 @@ Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import check_fields
 from sgp.models.networks import Network
 
 Kind = Literal["mlp", "hypernetwork"]
@@ -29,11 +29,7 @@ class LatentShape:
     layers: int = 3  # layers of the transition network (embedplan, eq. 28)
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ConfigurationError(f"shape kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
-        for name, least in (("head_layers", 1), ("width", 0), ("latent", 1), ("hidden", 1), ("layers", 2)):
-            if getattr(self, name) < least:
-                raise ConfigurationError(f"shape {name} is {getattr(self, name)}; expected at least {least}")
+        check_fields(self, "shape", head_layers=1, width=0, latent=1, hidden=1, layers=2)
 
 
 class LatentTransition(Network):
@@ -64,13 +60,13 @@ class _Residual(nn.Module):
         for place in range(shape.layers - 1):
             hidden += [nn.Linear(shape.hidden if place else 2 * shape.latent, shape.hidden), nn.GELU()]
         self.change = nn.Sequential(*hidden, nn.Linear(shape.hidden, shape.latent))
-        self.kept = nn.Linear(shape.latent, shape.latent, bias=False)
+        self.state_map = nn.Linear(shape.latent, shape.latent, bias=False)
         self.norm = nn.LayerNorm(shape.latent)
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
         """Return latent states [..., L] after actions."""
         change = self.change(torch.cat([states, actions], dim=-1))
-        after: Tensor = self.norm(change + self.kept(states))
+        after: Tensor = self.norm(change + self.state_map(states))
         return after
 
 
@@ -84,24 +80,24 @@ class _Modulated(nn.Module):
     def __init__(self, shape: LatentShape):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(shape.latent, shape.latent) for _ in range(shape.layers))
-        self.given = nn.Sequential(
+        self.modulation = nn.Sequential(
             nn.Linear(shape.latent, shape.hidden),
             nn.GELU(),
             nn.Linear(shape.hidden, 2 * shape.layers * shape.latent),
         )
-        self.kept = nn.Linear(shape.latent, shape.latent, bias=False)
+        self.state_map = nn.Linear(shape.latent, shape.latent, bias=False)
         self.norm = nn.LayerNorm(shape.latent)
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
         """Return latent states [..., L] after actions."""
-        given = self.given(actions).unflatten(-1, (len(self.layers), 2, -1))
-        found = states
+        modulation = self.modulation(actions).unflatten(-1, (len(self.layers), 2, -1))
+        latent = states
         for place, layer in enumerate(self.layers):
-            scale, shift = given[..., place, 0, :], given[..., place, 1, :]
-            found = (1 + scale) * layer(found) + shift
+            scale, shift = modulation[..., place, 0, :], modulation[..., place, 1, :]
+            latent = (1 + scale) * layer(latent) + shift
             if place + 1 < len(self.layers):
-                found = nn.functional.gelu(found)
-        after: Tensor = self.norm(found + self.kept(states))
+                latent = nn.functional.gelu(latent)
+        after: Tensor = self.norm(latent + self.state_map(states))
         return after
 
 

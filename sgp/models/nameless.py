@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.networks import CandidateGraphs, CandidateNetwork
 
 
@@ -30,9 +30,7 @@ class NamelessShape:
     drawn: bool = False  # whether half of an object's initial vector is random, like a name; else all are equal
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "heads"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"nameless {name} is {getattr(self, name)}; expected at least 1")
+        check_fields(self, "nameless", layers=1, hidden=1, heads=1)
         if self.hidden % self.heads:
             raise ConfigurationError(
                 f"nameless hidden is {self.hidden}; expected a multiple of heads, which is {self.heads}"
@@ -72,9 +70,9 @@ class NamelessModel(CandidateNetwork):
         self.gather = nn.Linear(hidden, self._longest * hidden, bias=False)
         self.token = nn.Sequential(nn.LayerNorm(hidden), nn.Linear(hidden, 2 * hidden), nn.GELU())
         self.scatter = nn.Linear(2 * hidden, self._longest * 2 * hidden)
-        self.asks, self.told = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
-        self.all, self.heard = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
-        self.alone = nn.Sequential(nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Linear(4 * hidden, hidden))
+        self.query, self.token_output = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.query_key_value, self.object_output = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.feed_forward = nn.Sequential(nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Linear(4 * hidden, hidden))
         self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(4))
         self.apply_to = nn.Linear(hidden, (1 + self._most) * hidden, bias=False)
         self.score = nn.Sequential(
@@ -86,21 +84,21 @@ class NamelessModel(CandidateNetwork):
         place = graphs.objects.new_zeros(graphs.nodes)
         place[graphs.objects] = torch.arange(len(graphs.objects), device=place.device)
         atoms = self._atoms(graphs, place)
-        carried = self._first(graphs)
+        vectors = self._first(graphs)
         taken = _seats(graphs.object_trees)
         for _ in range(self.shape.layers):
-            carried = carried + self._from_atoms(self.norms[0](carried), atoms)
-            carried = carried + self._from_objects(self.norms[1](carried), taken)
-            carried = carried + self.alone(self.norms[2](carried))
-        return self._scores(self.norms[3](carried), graphs, place), carried.new_zeros(len(graphs.depths))
+            vectors = vectors + self._from_atoms(self.norms[0](vectors), atoms)
+            vectors = vectors + self._from_objects(self.norms[1](vectors), taken)
+            vectors = vectors + self.feed_forward(self.norms[2](vectors))
+        return self._scores(self.norms[3](vectors), graphs, place), vectors.new_zeros(len(graphs.depths))
 
     def _first(self, graphs: CandidateGraphs) -> Tensor:
         """Return the initial vectors of objects [t, hidden], in part random if `drawn`."""
-        carried = self.start.expand(len(graphs.objects), -1)
+        vectors = self.start.expand(len(graphs.objects), -1)
         if not self.shape.drawn:
-            return carried
-        drawn = torch.randn(len(carried), self.shape.hidden // 2, generator=self.drawing).to(carried.device)
-        return torch.cat([carried[:, drawn.shape[1] :], drawn], dim=1)
+            return vectors
+        drawn = torch.randn(len(vectors), self.shape.hidden // 2, generator=self.drawing).to(vectors.device)
+        return torch.cat([vectors[:, drawn.shape[1] :], drawn], dim=1)
 
     def _atoms(self, graphs: CandidateGraphs, place: Tensor) -> _Atoms:
         rows = [graphs.arguments[name] for name in self._facts]
@@ -111,43 +109,43 @@ class NamelessModel(CandidateNetwork):
         has = objects >= 0
         return _Atoms(relations, place[objects.clamp(min=0)], has)
 
-    def _from_atoms(self, carried: Tensor, atoms: _Atoms) -> Tensor:
+    def _from_atoms(self, vectors: Tensor, atoms: _Atoms) -> Tensor:
         """Return the update [t, hidden] of objects by attention to their tokens; without tokens, the output's bias."""
         hidden, heads = self.shape.hidden, self.shape.heads
-        token = self.kinds(atoms.relations) + self._by_position(self.gather(carried), atoms.objects, atoms.has)
+        token = self.kinds(atoms.relations) + self._by_position(self.gather(vectors), atoms.objects, atoms.has)
         pairs = self.scatter(self.token(token)).view(len(token), self._longest, 2 * hidden)[atoms.has]  # [p, 2 hidden]
         objects = atoms.objects[atoms.has]
         keys, values = (each.view(-1, heads, hidden // heads) for each in pairs.split(hidden, dim=1))
-        asked = self.asks(carried).view(-1, heads, hidden // heads)[objects]
-        weights = _softmax_by((asked * keys).sum(dim=2) / math.sqrt(hidden // heads), objects, len(carried))
+        queries = self.query(vectors).view(-1, heads, hidden // heads)[objects]
+        weights = _softmax_by((queries * keys).sum(dim=2) / math.sqrt(hidden // heads), objects, len(vectors))
         weighed = (weights[:, :, None] * values).flatten(1)
-        told: Tensor = self.told(carried.new_zeros(len(carried), hidden).index_add(0, objects, weighed))
-        return told
+        update: Tensor = self.token_output(vectors.new_zeros(len(vectors), hidden).index_add(0, objects, weighed))
+        return update
 
-    def _by_position(self, carried: Tensor, objects: Tensor, has: Tensor) -> Tensor:
-        """Sum, for each row [m, k] of objects, their vectors for the object's position; `carried` is [t, k hidden]."""
-        every = carried.view(len(carried), -1, self.shape.hidden)
+    def _by_position(self, vectors: Tensor, objects: Tensor, has: Tensor) -> Tensor:
+        """Sum, for each row [m, k] of objects, their vectors for the object's position; `vectors` is [t, k hidden]."""
+        every = vectors.view(len(vectors), -1, self.shape.hidden)
         found = every.new_zeros(len(objects), self.shape.hidden)
         for position in range(objects.shape[1]):
             found = found + every[objects[:, position], position] * has[:, position, None]
         return found
 
-    def _from_objects(self, carried: Tensor, taken: Tensor) -> Tensor:
+    def _from_objects(self, vectors: Tensor, taken: Tensor) -> Tensor:
         """Return the update [t, hidden] of objects by attention to their graph; `taken` [b, n] marks non-padding."""
         width = self.shape.hidden // self.shape.heads
-        seated = carried.new_zeros(*taken.shape, 3 * self.shape.hidden)
-        seated[taken] = self.all(carried)
+        seated = vectors.new_zeros(*taken.shape, 3 * self.shape.hidden)
+        seated[taken] = self.query_key_value(vectors)
         by_head = seated.view(*taken.shape, 3, self.shape.heads, width)
-        asked, keys, values = by_head.permute(2, 0, 3, 1, 4)
-        heard = functional.scaled_dot_product_attention(asked, keys, values, attn_mask=taken[:, None, None])
-        told: Tensor = self.heard(heard.transpose(1, 2).flatten(2)[taken])
-        return told
+        queries, keys, values = by_head.permute(2, 0, 3, 1, 4)
+        attended = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=taken[:, None, None])
+        update: Tensor = self.object_output(attended.transpose(1, 2).flatten(2)[taken])
+        return update
 
-    def _scores(self, carried: Tensor, graphs: CandidateGraphs, place: Tensor) -> Tensor:
+    def _scores(self, vectors: Tensor, graphs: CandidateGraphs, place: Tensor) -> Tensor:
         trees = int(graphs.object_trees[-1]) + 1  # every graph has objects
         counts = torch.bincount(graphs.object_trees, minlength=trees)
-        sums = carried.new_zeros(trees, self.shape.hidden).index_add(0, graphs.object_trees, carried)
-        seen = self.apply_to(carried)
+        sums = vectors.new_zeros(trees, self.shape.hidden).index_add(0, graphs.object_trees, vectors)
+        seen = self.apply_to(vectors)
         mean = self.apply_to(sums / counts[:, None])[:, : self.shape.hidden]
         candidate = place.new_zeros(graphs.nodes)
         candidate[graphs.places] = torch.arange(len(graphs.places), device=place.device)

@@ -17,18 +17,13 @@ from sgp.errors import StoreError
 from sgp.files import whole_file
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str] | None = None) -> None:
-    """Write tensors of any device, and metadata, as safetensors."""
-    with whole_file(path) as temporary:
-        save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, temporary, dict(about or {}))
-
-
 class Network(nn.Module):
     """A network whose weights can be saved to a file."""
 
     def save(self, path: Path) -> None:
         """Write the weights as safetensors."""
-        write_tensors(path, self.state_dict())
+        with whole_file(path) as temporary:
+            save_file({name: value.contiguous().cpu() for name, value in self.state_dict().items()}, temporary)
 
     def read(self, path: Path) -> None:
         """Load the weights that `save` wrote. Raises StoreError for another file or for weights of another shape."""

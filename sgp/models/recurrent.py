@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 from sgp.models.networks import Network
 
 Head = Literal["linear", "two-layer"]
@@ -29,11 +29,7 @@ class LSTMShape:
     precision: Precision = "single"
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "layers"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
-        if self.precision not in get_args(Precision):
-            raise ConfigurationError(f"LSTM precision is '{self.precision}'; expected single or double")
+        check_fields(self, "LSTM", hidden=1, layers=1)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -50,8 +46,6 @@ class RecurrentModel(Network):
 
     def __init__(self, inputs: int, outputs: int, shape: LSTMShape, head: Head):
         super().__init__()
-        if head not in get_args(Head):
-            raise ConfigurationError(f"LSTM head is '{head}'; expected one of {', '.join(get_args(Head))}")
         self.lstm = nn.LSTM(inputs, shape.hidden, shape.layers, batch_first=True)
         self.head = (
             nn.Linear(shape.hidden, outputs)

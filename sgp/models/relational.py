@@ -20,7 +20,7 @@ from pymimir_rgnn import (
 )
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 from sgp.models.networks import CandidateGraphs, CandidateNetwork, Network
 
 warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # addresses pymimir-rgnn, not our users
@@ -34,9 +34,7 @@ class RelationalShape:
     hidden: int = 32  # dimension of an object's vector
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected at least 1")
+        check_fields(self, "GNN", layers=1, hidden=1)
 
 
 class _Arities(Encoder):  # type: ignore[misc]

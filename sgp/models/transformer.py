@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import Network
 
@@ -31,9 +31,7 @@ class TransformerShape:
     heads: int = 8
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "heads"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"transformer {name} is {getattr(self, name)}; expected at least 1")
+        check_fields(self, "transformer", layers=1, hidden=1, heads=1)
         if self.hidden % self.heads:
             raise ConfigurationError(
                 f"transformer hidden is {self.hidden}; expected a multiple of heads, which is {self.heads}"

@@ -65,7 +65,7 @@ def check_candidate_set(candidates: str, min_novel: int) -> None:
     if candidates not in get_args(CandidateSet):
         raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(CandidateSet))}")
     if min_novel < 0:
-        raise ConfigurationError(f"enough is {min_novel}; expected at least 0, which ends no search early")
+        raise ConfigurationError(f"min_novel is {min_novel}; expected at least 0, which ends no search early")
 
 
 def successors_for(candidates: CandidateSet, min_novel: int = 0, representatives: bool = False) -> Successors:

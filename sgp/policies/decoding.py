@@ -1,48 +1,51 @@
-"""Decoding of a policy: candidate set, beam width, margin and revisits."""
+"""Decodings of a policy: a beam over candidates, with stagnation handling, restarts, a portfolio and a fallback."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
-from sgp.errors import ConfigurationError
-from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
-from sgp.planning.planner import Planner
+from sgp.errors import ConfigurationError, check_fields
+from sgp.planning.lookahead import CandidateSet, successors_for
+from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
+from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 
 DEFAULT = "default"  # the first decoding of every method
 PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
 TRAINED: Literal["trained"] = "trained"
-ENOUGH = 16  # the default of contrastive jumps
+MIN_NOVEL = 16  # the default of contrastive jumps
 
 
 @dataclass(frozen=True)
 class BeamDecoding:
     """A beam search over candidates."""
 
+    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {
+        "enough": "min_novel",
+        "escape": "noise_after",
+    }  # by their names in earlier versions
+
     beam: int = 1  # maximum number of nodes per decision
     margin: float = 0.0  # nodes that cost more than the cheapest plus this are dropped; 0: no limit
     revisits: bool = False  # visited states remain candidates
     prune_dead_ends: bool = False  # exclude relaxed dead ends (h_max infinite)
     candidates: CandidateSet | Literal["trained"] = TRAINED  # the training's candidate set, or another
-    enough: int = (
-        ENOUGH  # stop another candidate set's lookahead after a depth with so many novel states and progress; 0: never
-    )
+    # Another candidate set's lookahead stops after a depth with so many novel states and progress; 0: never.
+    min_novel: int = MIN_NOVEL
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
-        if not 0 <= self.margin < math.inf:
-            raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
-        if self.candidates != TRAINED:
-            check_candidate_set(self.candidates, self.enough)
-        elif self.enough != ENOUGH:
-            raise ConfigurationError(f"enough {self.enough} conflicts with candidates {TRAINED}; name other candidates")
+        check_fields(self, beam=1, margin=0, min_novel=0)
+        if self.candidates == TRAINED and self.min_novel != MIN_NOVEL:
+            raise ConfigurationError(
+                f"min_novel {self.min_novel} conflicts with candidates {TRAINED}; name other candidates"
+            )
 
     def planner(self, policy: Policy, trained: Successors) -> Planner:
         """Return the planner of a policy; `trained` generates the candidates that training used."""
-        successors = trained if self.candidates == TRAINED else successors_for(self.candidates, self.enough)
+        successors = trained if self.candidates == TRAINED else successors_for(self.candidates, self.min_novel)
         return Planner(
             policy,
             successors,
@@ -51,3 +54,38 @@ class BeamDecoding:
             revisits=self.revisits,
             prune_dead_ends=self.prune_dead_ends,
         )
+
+
+@dataclass(frozen=True)
+class JumpDecoding(BeamDecoding):
+    """A beam with stagnation handling, restarts, a portfolio and a LAMA fallback."""
+
+    noise_after: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
+    restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
+    seed: int = 0  # of the noise
+    portfolio: bool = False  # unsolved problems go to the training's second-best planner before restarts
+    search: bool = False  # problems unsolved after half of the time limit go to LAMA
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_fields(self, noise_after=0, restarts=0, seed=0)
+        if self.noise_after and self.revisits:
+            raise ConfigurationError(
+                f"noise_after {self.noise_after} conflicts with revisits: where visited states stay open, nothing is "
+                "denied"
+            )
+
+    def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
+        """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
+        once = super().planner(policy, trained)
+        fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+        if self.restarts:
+            fallbacks.append(Restarts(self.restarts, self.seed))
+        if self.search:
+            fallbacks.append(LamaFallback())
+        return replace(once, fallbacks=tuple(fallbacks))
+
+    @property
+    def alone(self) -> Self:
+        """The decoding reduced to one rollout of one planner."""
+        return replace(self, restarts=0, portfolio=False, search=False)

@@ -27,7 +27,6 @@ Metric = Literal["euclidean", "cosine"]
 Mode = Literal["state", "delta"]  # prediction target: the next embedding, or its difference from the current one
 
 _AT_ONCE = 64 << 20  # bytes of embeddings computed at once
-_KEPT = 256 << 20  # bytes of candidate embeddings stored per call; beyond this the chosen candidates are embedded again
 
 
 @runtime_checkable
@@ -83,37 +82,10 @@ class RecurrentPredictor:
 
 
 class _Memory(NamedTuple):
-    """Memory of a node: its embedding [D], the goal's embedding [D] and the predictor's memory.
+    """Memory of a node: the goal's embedding [D], and the predictor's memory."""
 
-    The embedding is None where there were too many candidates to store theirs.
-    """
-
-    state: Embeddings | None
     goal: Embeddings
     carried: Any
-
-
-class _Known(NamedTuple):
-    """`_Memory` with the embedding computed."""
-
-    state: Embeddings
-    goal: Embeddings
-    carried: Any
-
-
-class _Memories(Sequence[_Memory]):
-    """Memories of the candidates, created lazily, because most candidates never become nodes."""
-
-    def __init__(self, count: int, candidates: Embeddings | None, goal: Embeddings, carried: Any):
-        self._count, self._candidates, self._goal, self._carried = count, candidates, goal, carried
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: Any) -> Any:
-        # A copy: a view would hold the embeddings of all candidates in memory along the whole path.
-        own = None if self._candidates is None else self._candidates[index].copy()
-        return _Memory(own, self._goal, self._carried)
 
 
 @dataclass(frozen=True)
@@ -135,45 +107,33 @@ class NearestEmbedding:
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """Return one ranking per node; candidates are embedded task by task, and one prediction serves all nodes."""
-        memories = self._remembered(nodes)
-        predicted, carried = self.predictor(
-            np.stack([memory.state for memory in memories]),
-            np.stack([memory.goal for memory in memories]),
-            [memory.carried for memory in memories],
-        )
+        states, goals, predicted, carried = self._predict(nodes)
         rankings: list[Ranking | None] = [None] * len(nodes)
-        room = _KEPT
         for task, places in _by_task(nodes).items():
-            size = memories[places[0]].state.nbytes
-            whole = size * sum(len(choices[place]) for place in places)
-            room -= whole
+            size = states[places[0]].nbytes
             embedded: list[Iterable[Embeddings]]
-            if whole <= _AT_ONCE:
+            if size * sum(len(choices[place]) for place in places) <= _AT_ONCE:
                 embedded = [[rows] for rows in self._embed(task, places, nodes, choices)]
             else:
                 embedded = [self._embed_parts(nodes[place], choices[place], size) for place in places]
-            for place, rows in zip(places, embedded, strict=True):
-                count, goal, prediction = len(choices[place]), memories[place].goal, predicted[place]
-                costs, keys, kept = self._costed(rows, prediction, keep=room >= 0)
-                after = _Memories(count, kept, goal, carried[place])
-                rankings[place] = Ranking(costs, keys, after, {"predicted": prediction})
+            for place, pieces in zip(places, embedded, strict=True):
+                costs, keys = list[NDArray[np.float64]](), list[Hashable]()
+                for rows in pieces:
+                    costs.append(distances(self.metric, rows, predicted[place]))
+                    keys += map(_digest, rows)
+                memories = [_Memory(goals[place], carried[place])] * len(keys)
+                rankings[place] = Ranking(np.concatenate(costs), keys, memories, {"predicted": predicted[place]})
         return [ranking for ranking in rankings if ranking is not None]
 
-    def _costed(
-        self, pieces: Iterable[Embeddings], prediction: NDArray[np.floating[Any]], keep: bool
-    ) -> tuple[NDArray[np.float64], list[Hashable], Embeddings | None]:
-        """Return costs and keys of one node's candidates, embedded in parts, and their embeddings if `keep`."""
-        costs, keys, kept = list[NDArray[np.float64]](), list[Hashable](), list[Embeddings]()
-        for rows in pieces:
-            costs.append(distances(self.metric, rows, prediction))
-            keys += [_digest(row) for row in rows]
-            if keep:
-                kept.append(rows)
-        return (
-            costs[0] if len(costs) == 1 else np.concatenate(costs),
-            keys,
-            (kept[0] if len(kept) == 1 else np.concatenate(kept)) if keep else None,
-        )
+    def _predict(
+        self, nodes: Sequence[Node]
+    ) -> tuple[list[Embeddings], list[Embeddings], NDArray[np.floating[Any]], Sequence[Any]]:
+        """Return each node's embedding and its goal's, the predictions [n, D], and the predictor's memories."""
+        states = [self.encoder.embed(node.task, [node.state])[0] for node in nodes]
+        memories: list[_Memory] = [node.memory or _Memory(self.encoder.embed_goal(node.task), None) for node in nodes]
+        goals = [memory.goal for memory in memories]
+        carried = [memory.carried for memory in memories]
+        return states, goals, *self.predictor(np.stack(states), np.stack(goals), carried)
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
         """Return the share [n] of each state's features unseen in training; None without a vocabulary."""
@@ -194,10 +154,10 @@ class NearestEmbedding:
         memory: _Memory | None = None
         for step in steps:
             node = Node(task, step.state, memory)
-            (here,), (candidates,) = self._remembered([node]), self._embed(task, [0], [node], [step.candidates])
-            (predicted,), (carried,) = self.predictor(here.state[None], here.goal[None], [here.carried])
-            yield View(here.state, predicted, candidates)
-            memory = _Memory(candidates[step.chosen], here.goal, carried)
+            (candidates,) = self._embed(task, [0], [node], [step.candidates])
+            (state,), (goal,), (predicted,), (carried,) = self._predict([node])
+            yield View(state, predicted, candidates)
+            memory = _Memory(goal, carried)
 
     def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
         """Compare two candidates per coordinate of the squared Euclidean or of the cosine distance."""
@@ -211,19 +171,6 @@ class NearestEmbedding:
             shares=shares[0] - shares[1],
             words=lambda columns: self.encoder.in_words(task, columns),
         )
-
-    def _remembered(self, nodes: Sequence[Node]) -> list[_Known]:
-        """Return each node's embedding, its goal's embedding and the predictor's memory."""
-        found = []
-        for node in nodes:
-            memory: _Memory | None = node.memory
-            if memory is None:
-                memory = _Memory(None, self.encoder.embed_goal(node.task), None)
-            own = memory.state
-            if own is None:
-                (own,) = self.encoder.embed(node.task, [node.state])
-            found.append(_Known(own, memory.goal, memory.carried))
-        return found
 
     def _embed(
         self, task: Task, places: Sequence[int], nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]

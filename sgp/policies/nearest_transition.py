@@ -4,73 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.marked_transition import Embedded, Measured
+from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
-from sgp.policies.stagnation import (
-    STAGNATION_COST,
-    progress_of_candidates,
-    sample_with_gumbel,
-    stagnant_candidates,
-    update_progress,
-)
-
-
-class TransitionEncoder(Protocol):
-    """Encoder of transitions from a state to its candidates."""
-
-    def refuses(self, task: Task) -> str | None:
-        """Return why the task has no embedding, or None."""
-
-    @property
-    def dimension(self) -> int:
-        """The dimension D of the embeddings."""
-
-    def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
-        """Return the transitions' embeddings."""
-        ...
-
-    def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
-        """Return the quantities that decoding needs, without storing the embeddings of all candidates at once."""
-        ...
-
-    def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
-        """Return the share of the transitions' features that never occurred in training."""
-        ...
-
-    def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
-        """Describe columns in words, with the given transitions as context."""
-        ...
-
-
-Encoding = TypeVar("Encoding", bound=TransitionEncoder)
+from sgp.policies.stagnation import progress_of_candidates, sample_with_gumbel, update_progress
 
 
 @dataclass(frozen=True, eq=False)
-class NearestTransition(Generic[Encoding]):
+class NearestTransition:
     """Policy with costs by the distance of a transition's embedding psi from a learned change w / (2 alpha).
 
     The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi, which has the same order as the distance
     without a large constant in which rounding would hide small differences. With two rows of weights the change depends
     on the state: w = w0 + p w1 with the share p of satisfied goal literals. Where costs add up, the cost is -log of the
-    candidate's softmax probability among its siblings. Candidates of equal embedding have equal keys. With `patience` a
-    stalled path takes a state with new atoms regardless of the embedding; with `escape` it samples with this `seed`
-    until there is progress (see `stagnation`).
+    candidate's softmax probability among its siblings. Candidates of equal embedding have equal keys. With
+    `noise_after` a path without progress samples its candidates, with `seed`, until there is progress (see
+    `stagnation`).
     """
 
-    encoder: Encoding
+    encoder: MarkedTransitionEncoder
     weights: NDArray[np.float64]  # [1 or 2, D]
     alpha: float
     rules: Rules = REPLACE
-    patience: int = 0  # decisions per object without progress; 0: no limit
-    escape: int = 0  # decisions without progress that were denied the cheapest candidate; 0: no limit
+    noise_after: int = 0  # decisions without progress that were denied the cheapest candidate; 0: no limit
     seed: int = 0
     embeds: Literal["transitions"] = "transitions"
 
@@ -91,11 +54,10 @@ class NearestTransition(Generic[Encoding]):
                 least = costs.min()  # on rows this short scipy's logsumexp takes as long as the embedding
                 costs = costs - least + np.log(np.exp(least - costs).sum())
             memories = None
-            if self.patience or self.escape:
-                progress, without_news = stagnant_candidates(update_progress(node, self.patience), node, choice)
-                costs = costs + STAGNATION_COST * without_news
+            if self.noise_after:
+                progress = update_progress(node)
                 memories = progress_of_candidates(progress, costs, self.rules.tie)
-                costs = sample_with_gumbel(costs, progress, node, choice, self.escape, self.seed)
+                costs = sample_with_gumbel(costs, progress, node, choice, self.noise_after, self.seed)
             rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings
 

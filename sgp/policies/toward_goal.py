@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError, TextTooLong, expected_one_of
+from sgp.errors import TextTooLong, check_fields
 from sgp.planning.candidates import parts
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.planner import Planner
@@ -35,12 +35,7 @@ class GoalwardDecoding:
     compared: Compared = "predicted"
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
-        if self.compared not in get_args(Compared):
-            raise ConfigurationError(
-                f"compared is '{self.compared}'; {expected_one_of(get_args(Compared), self.compared)}"
-            )
+        check_fields(self, beam=1)
 
     def planner(self, model: GoalModel) -> Planner:
         """Return the planner of a transition model."""

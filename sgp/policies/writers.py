@@ -6,10 +6,10 @@ only the last bits of a row.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -51,25 +51,6 @@ class Prefix:
     state: Any = None
 
 
-class Writer(Protocol):
-    """A model that reads states and writes tokens after them."""
-
-    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Return why the model cannot read a state and write after it, or None."""
-
-    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Read states and return their prefixes without written tokens."""
-        ...
-
-    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
-        """Append a row of at least one token to each prefix."""
-        ...
-
-    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return the log probabilities [n] of rows of tokens after prefixes."""
-        ...
-
-
 class KVCache:
     """A buffer [layers, 2, heads, capacity, d_k] of keys and values; the first `used` tokens are filled."""
 
@@ -100,11 +81,19 @@ class _DecoderState:
         return _DecoderState(self.encoded, cache, length)
 
 
-class _NetworkWriter:
-    """Base of the writers: the network computes many rows at once, each after its own prefix."""
+class Writer(ABC):
+    """A network that reads states and writes tokens after them, for many rows at once, each after its own prefix."""
 
     model: PlanTransformer | SequenceTransformer
     device: Device
+
+    @abstractmethod
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """Return why the model cannot read a state and write after it, or None."""
+
+    @abstractmethod
+    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Read states and return their prefixes without written tokens."""
 
     def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
         """Append all rows in batches."""
@@ -164,7 +153,7 @@ class _NetworkWriter:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanWriter(_NetworkWriter):
+class PlanWriter(Writer):
     """SymT-ED as a writer."""
 
     model: PlanTransformer
@@ -194,7 +183,7 @@ class PlanWriter(_NetworkWriter):
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceWriter(_NetworkWriter):
+class SequenceWriter(Writer):
     """PlanGPT as a writer."""
 
     model: SequenceTransformer

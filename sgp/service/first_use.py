@@ -12,7 +12,7 @@ from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
-from sgp.methods.run_lookup import shipped_folders
+from sgp.methods.loading import shipped_folders
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.subject import Variant
 from sgp.planning.task import Task

@@ -27,7 +27,7 @@ from sgp.errors import InputError, PlanError, SgpError
 from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
-from sgp.methods.loading import load_planner, planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.overrides import fewest_overrides
 from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
@@ -151,7 +151,7 @@ def reweighted(
 ) -> Answer:
     """What `solve` answers, planned with the weight of a feature times a factor; see `attribute_weight`."""
     head = before[0]
-    planner = with_weight(planner_of(open_run(run), _decoding(head)), *_compared(before, step, rank), feature, factor)
+    planner = with_weight(load_planner(open_run(run), _decoding(head)), *_compared(before, step, rank), feature, factor)
     return _planned(report, run, _problem_of(head), seconds, _decoding(head), planner)
 
 
@@ -229,7 +229,7 @@ def attribute_weight(report: Progress, run: str, before: Records, step: int, ran
     """
     opened = open_run(run)
     attribution.attributable(opened)  # before anything is read
-    policy = planner_of(opened, _decoding(before[0])).policy
+    policy = load_planner(opened, _decoding(before[0])).policy
     compared = _compared(before, step, rank)
     report(doing="reading the training data")
     data = load_training_data(load_suite(opened.key.suite), opened.key.domain)

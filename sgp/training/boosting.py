@@ -10,7 +10,7 @@ import numpy as np
 import xgboost
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device
 from sgp.progress import Bar, progress
@@ -29,11 +29,9 @@ class BoostingConfig:
     patience: int = 10  # rounds without a better validation error before stopping
 
     def __post_init__(self) -> None:
-        for name in ("depth", "rounds", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"boosting {name} is {getattr(self, name)}; expected at least 1")
-        if not 0 < self.learning_rate <= 1:
-            raise ConfigurationError(f"boosting learning_rate is {self.learning_rate}; expected above 0 and at most 1")
+        check_fields(self, "boosting", ["learning_rate"], depth=1, rounds=1, patience=1)
+        if self.learning_rate > 1:
+            raise ConfigurationError(f"boosting learning_rate is {self.learning_rate}; expected at most 1")
 
 
 class _Progress(xgboost.callback.TrainingCallback):

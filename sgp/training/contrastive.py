@@ -6,12 +6,12 @@ scipy is imported lazily: its import takes a third of the time in which a proces
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,13 +33,7 @@ class ContrastiveConfig:
     iterations: int = 200  # of L-BFGS, from zero
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Loss):
-            raise ConfigurationError(f"loss kind is '{self.kind}'; expected one of {', '.join(get_args(Loss))}")
-        for name in ("alpha", "l2"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ConfigurationError(f"contrastive {name} is {getattr(self, name)}; expected above 0")
-        if self.iterations < 1:
-            raise ConfigurationError(f"contrastive iterations is {self.iterations}; expected at least 1")
+        check_fields(self, "loss", ["alpha", "l2"], iterations=1)
 
 
 def fit_contrastive(

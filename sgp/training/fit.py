@@ -1,23 +1,120 @@
-"""The training loop of all torch networks, with checkpoints after epochs."""
+"""The training loop of all torch networks, with checkpoints from which an interrupted training resumes exactly."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from pickle import UnpicklingError
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
 from sgp.models.device import Device
-from sgp.training.checkpoint import Checkpoints, Parts, TrainingProgress
 from sgp.workers import one_thread
 
 Batch = TypeVar("Batch")
+
+
+class Stateful(Protocol):
+    """An object with a torch state: a network, an optimizer, a replay buffer."""
+
+    def state_dict(self) -> Any:
+        """Return the state: numbers and tensors in mappings and sequences."""
+
+    def load_state_dict(self, state: Any, /) -> Any:
+        """Restore a state."""
+
+
+# The objects that training changes, by name.
+Parts = Mapping[str, Stateful | torch.Generator | np.random.Generator]
+
+
+class TrainingProgress(NamedTuple):
+    """Number of completed epochs, and the epoch of least validation loss (0 before the first)."""
+
+    epoch: int = 0
+    best_epoch: int = 0
+    best_loss: float = math.inf
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The last checkpoints of one training in its own folder: `epoch7.pt`, with the states of all parts.
+
+    `training` identifies the training (`identify`). The last `keep` checkpoints are stored: the last one, and the
+    previous one for a caller that was interrupted before it recorded the last.
+    """
+
+    folder: Path
+    training: str
+    keep: int = 2
+
+    def save(self, progress: TrainingProgress, parts: Parts) -> None:
+        """Write a checkpoint; delete the oldest, and later ones of a training that resumed from an earlier epoch."""
+        states = {name: _state(part) for name, part in parts.items()}
+        with whole_file(self._file(progress.epoch)) as temporary:
+            torch.save({"training": self.training, "progress": list(progress), "parts": states}, temporary)
+        numbers = self._numbers()
+        for number in {*numbers}.difference([each for each in numbers if each <= progress.epoch][-self.keep :]):
+            self._file(number).unlink()
+
+    def resume(self, parts: Parts, latest: int | None = None) -> TrainingProgress:
+        """Restore the last checkpoint up to epoch `latest`; without a checkpoint nothing changes.
+
+        Raises StoreError for a damaged file or a file of another training.
+        """
+        numbers = [number for number in self._numbers() if latest is None or number <= latest]
+        if not numbers:
+            return TrainingProgress()
+        path = self._file(numbers[-1])
+        try:
+            record = torch.load(path, map_location="cpu", weights_only=True)
+            if record["training"] != self.training:
+                raise StoreError(f"{path} is of another training; delete {path.parent} and train again")
+            for name, part in parts.items():
+                _restore(part, record["parts"][name])
+            return TrainingProgress(*record["progress"])
+        except (RuntimeError, KeyError, TypeError, ValueError, OSError, EOFError, UnpicklingError) as error:
+            raise StoreError(
+                f"{path} holds no checkpoint of this training; delete {path.parent} and train again"
+            ) from error
+
+    def _numbers(self) -> list[int]:
+        names = (path.stem.removeprefix("epoch") for path in self.folder.glob("epoch*.pt"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"epoch{number}.pt"
+
+
+def identify(facts: object) -> str:
+    """Return a training's identity: the SHA-256 of the `repr` of its configuration."""
+    return sha256(repr(facts).encode()).hexdigest()
+
+
+def _state(part: Stateful | torch.Generator | np.random.Generator) -> Any:
+    if isinstance(part, torch.Generator):
+        return part.get_state()
+    if isinstance(part, np.random.Generator):
+        return part.bit_generator.state
+    return part.state_dict()
+
+
+def _restore(part: Stateful | torch.Generator | np.random.Generator, state: Any) -> None:
+    if isinstance(part, torch.Generator):
+        part.set_state(state)
+    elif isinstance(part, np.random.Generator):
+        part.bit_generator.state = state
+    else:
+        part.load_state_dict(state)
 
 
 @dataclass(frozen=True)
@@ -145,5 +242,5 @@ def _require_finite(loss: float, what: str, optimizer: torch.optim.Optimizer) ->
     if not math.isfinite(loss):
         raise ConfigurationError(
             f"{what} {loss}; expected a finite number, as a learning_rate below {optimizer.param_groups[0]['lr']:g} "
-            "may give; the epochs before are kept"
+            "may give; the earlier epochs stay saved"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import huber_loss
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import CandidateNetwork
 from sgp.planning.policy import Successors
@@ -38,13 +37,8 @@ class JumpLearning:
     hindsight: bool = True  # relabel failed trajectories
 
     def __post_init__(self) -> None:
-        for name in ("trajectories", "jumps", "replay"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"learning's {name} is {getattr(self, name)}; expected at least 1")
-        for name in ("hot", "cold"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(f"learning's {name} is {getattr(self, name)}; expected above 0")
-        if not 0 < self.discount < 1:
+        check_fields(self, "learning's", ["hot", "cold", "discount"], trajectories=1, jumps=1, replay=1)
+        if self.discount >= 1:
             raise ConfigurationError(f"learning's discount is {self.discount}; expected a number between 0 and 1")
 
     @property

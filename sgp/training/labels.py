@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
@@ -51,13 +51,7 @@ class LabelConfig:
     visits: int = 100  # states visited by the policy on all problems together, at least one per problem
 
     def __post_init__(self) -> None:
-        if self.source not in get_args(Source):
-            raise ConfigurationError(
-                f"labels' source is '{self.source}'; expected one of {', '.join(get_args(Source))}"
-            )
-        for name, least in (("space", 1), ("states", 0), ("visits", 1)):
-            if getattr(self, name) < least:
-                raise ConfigurationError(f"labels' {name} is {getattr(self, name)}; expected at least {least}")
+        check_fields(self, "labels'", space=1, states=0, visits=1)
 
     @property
     def deterministic(self) -> bool:

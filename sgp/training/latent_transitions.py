@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from sgp.datasets.training_data import MOST_ACTIONS, Transition, contrasted_actions
 from sgp.encoders.text import TextEncoder
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 from sgp.models.device import Device
 from sgp.models.latent_transition import LatentTransition
 from sgp.planning.pddl import Action
@@ -41,15 +41,8 @@ class ContrastTraining:
     actions: int = MOST_ACTIONS  # most applicable actions contrasted in a state
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("patience", 1), ("warm_up", 0), ("batch", 2), ("actions", 2)):
-            if getattr(self, name) < least:
-                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected at least {least}")
-        for name in ("learning_rate", "temperature"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected a positive number")
-        for name in ("weight_decay", "action_weight"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected 0 or more")
+        least = {"epochs": 0, "patience": 1, "warm_up": 0, "batch": 2, "actions": 2, "weight_decay": 0}
+        check_fields(self, "training", ["learning_rate", "temperature"], action_weight=0, **least)
 
 
 @dataclass(frozen=True, eq=False)

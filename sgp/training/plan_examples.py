@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,14 +27,6 @@ class Example(NamedTuple):
     task: Task
     state: State
     plan: tuple[Action, ...]
-
-
-class Source(Protocol):
-    """A distribution of examples of one problem."""
-
-    def draw(self, random: np.random.Generator) -> Example:
-        """Draw an example."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -82,6 +74,9 @@ class ExpertsPlan:
         """Draw a state of the plan with the remaining plan."""
         place = int(random.integers(len(self.trajectory) + self.goals))
         return Example(self.trajectory.task, self.trajectory.states[place], self.trajectory.actions[place:])
+
+
+Source = OptimalPlans | ExpertsPlan  # a distribution of examples of one problem
 
 
 def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list[Source]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgp.encoders import StateEncoder
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
 from sgp.planning.trajectory import Trajectory
@@ -35,11 +35,7 @@ class RecurrentTraining:
     batch: int = 32  # sequences per step
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
-        if not 0 < self.learning_rate < float("inf"):
-            raise ConfigurationError(f"LSTM learning_rate is {self.learning_rate}; expected above 0")
+        check_fields(self, "LSTM", ["learning_rate"], epochs=1, batch=1)
 
 
 def prediction_rows(encoder: StateEncoder, trajectories: Sequence[Trajectory], mode: Mode) -> Sequences:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from sgp.encoders.relations import RelationalStates
-from sgp.errors import ConfigurationError
+from sgp.errors import check_fields
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
 from sgp.planning.clock import with_limit_checks
@@ -32,12 +31,7 @@ class RelationalTraining:
     batch: int = 1024  # states per step
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected at least 1")
-        for name in ("learning_rate", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected above 0")
+        check_fields(self, "GNN", ["learning_rate", "clip"], epochs=1, batch=1)
 
 
 @dataclass(frozen=True, eq=False)

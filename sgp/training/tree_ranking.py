@@ -14,13 +14,12 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import CandidateNetwork
 from sgp.planning.clock import with_limit_checks
 from sgp.policies.tree_scores import PART
-from sgp.training.checkpoint import Parts
-from sgp.training.fit import Batch, Epoch, FitContext, LossPart, Schedule, fit
+from sgp.training.fit import Batch, Epoch, FitContext, LossPart, Parts, Schedule, fit
 from sgp.training.labels import Labelled
 
 
@@ -38,14 +37,8 @@ class TreeTraining:
     compared: int = 128  # most experts' decisions for the validation loss
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps", "batch", "compared"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"trees' {name} is {getattr(self, name)}; expected at least 1")
-        for name in ("learning_rate", "last_rate", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(f"trees' {name} is {getattr(self, name)}; expected above 0")
-        if not 0 <= self.depth_weight < math.inf:
-            raise ConfigurationError(f"trees' depth_weight is {self.depth_weight}; expected a number from 0")
+        positive = "learning_rate", "last_rate", "clip"
+        check_fields(self, "trees'", positive, epochs=1, steps=1, batch=1, compared=1, depth_weight=0)
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step, counted from 0 over all epochs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -18,16 +18,24 @@ from torch import Tensor
 from torch.nn import functional
 
 from sgp.encoders.tokens import BEGIN, END, Naming, Numbers, Tokens
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import Network
-from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
+from sgp.models.transformer import (
+    Attended,
+    HeuristicTransformer,
+    Left,
+    PlanTransformer,
+    Seen,
+    SequenceTransformer,
+    padded,
+)
 from sgp.policies.writers import MOST_TOKENS
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 from sgp.training.plan_examples import Example, Source, draw
-from sgp.training.symmetry_losses import Reduction, attention_loss, hidden_loss
 
 Rename = Literal["both", "one"]
+Reduction = Literal["mean", "sum"]
 _TRIES = 100  # attempts to fill a batch
 
 
@@ -51,25 +59,14 @@ class TwoViews:
     compared: int = 64  # validation examples for the validation loss
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps", "batch", "space", "compared"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected at least 1")
-        for name in ("learning_rate", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected above 0")
-        for name in ("attention", "hidden", "warm_up", "alone", "ramp"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected a number from 0")
+        counts = dict.fromkeys(("epochs", "steps", "batch", "space", "compared"), 1)
+        weights = dict.fromkeys(("attention", "hidden", "warm_up", "alone", "ramp"), 0)
+        check_fields(self, "views'", ["learning_rate", "clip"], **counts, **weights)
         if (self.attention or self.hidden) and self.alone >= self.epochs * self.steps:
             raise ConfigurationError(
                 f"views' alone is {self.alone} of {self.epochs * self.steps} steps; expected fewer, so that attention "
                 "and hidden count, or 0 for both"
             )
-        for name, kinds in (("rename", Rename), ("reduction", Reduction)):
-            if getattr(self, name) not in get_args(kinds):
-                raise ConfigurationError(
-                    f"views' {name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kinds))}"
-                )
 
     def share(self, step: int) -> float:
         """Return the factor of the symmetry losses' weights in a step, counted from 0 over all epochs.
@@ -154,15 +151,15 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
         rows, plans = list[Numbers](), list[NDArray[np.bool_]]()
         for namings in (ones, others):
             for example, naming in zip(examples, namings, strict=True):
-                told = tokens.sequence(example.task, example.state, naming)
+                prompt = tokens.sequence(example.task, example.state, naming)
                 plan = tokens.named(tokens.actions(example.task, example.plan), naming)
-                rows.append(np.concatenate([told, plan, [END]]))
-                plans.append(np.arange(len(rows[-1])) >= len(told))
+                rows.append(np.concatenate([prompt, plan, [END]]))
+                plans.append(np.arange(len(rows[-1])) >= len(prompt))
         sequences, written = padded(rows, device)
         predicted, _ = padded([each.astype(np.int64) for each in plans], device)
         logits, seen = model(sequences[:, :-1], written[:, 1:], scores)
-        asked = predicted[:, 1:].bool()
-        return _of_tokens(logits[asked], sequences[:, 1:][asked], tokens, seen)
+        following = predicted[:, 1:].bool()
+        return _of_tokens(logits[following], sequences[:, 1:][following], tokens, seen)
 
     return loss
 
@@ -266,9 +263,9 @@ def _states(
     tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
 ) -> tuple[Tensor, Tensor]:
     """Return the atoms [2 b, n, 1 + arity] of states under both namings, and the mask of real atoms."""
-    told = [tokens.state(each.task, each.state) for each in examples]
+    states = [tokens.state(each.task, each.state) for each in examples]
     rows = [
-        tokens.named(each, naming) for namings in (ones, others) for each, naming in zip(told, namings, strict=True)
+        tokens.named(each, naming) for namings in (ones, others) for each, naming in zip(states, namings, strict=True)
     ]
     return padded(rows, device)
 
@@ -277,11 +274,11 @@ def _plans(
     tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
 ) -> tuple[Tensor, Tensor]:
     """Return the plans [2 b, t] under both namings, with begin and end tokens, and the mask of real tokens."""
-    told = [tokens.actions(each.task, each.plan) for each in examples]
+    plans = [tokens.actions(each.task, each.plan) for each in examples]
     rows = [
         np.concatenate([[BEGIN], tokens.named(each, naming), [END]])
         for namings in (ones, others)
-        for each, naming in zip(told, namings, strict=True)
+        for each, naming in zip(plans, namings, strict=True)
     ]
     return padded(rows, device)
 
@@ -290,3 +287,39 @@ def _of_tokens(logits: Tensor, following: Tensor, tokens: Tokens, seen: Seen) ->
     """Return the losses of tokens [n] by their logits [n, tokens]."""
     right, names = logits.argmax(dim=1) == following, following >= tokens.vocabulary.first_name
     return Losses(functional.cross_entropy(logits, following), seen, (right & names).sum() / names.sum().clamp(min=1))
+
+
+def attention_loss(seen: Seen, reduction: Reduction) -> Tensor:
+    """L_att: squared differences of attention scores, over modules, layers, heads, rows and columns (symt, section 4).
+
+    "sum", as printed, sums all of them and divides by the batch size. "mean" is the mean over rows, each of which sums
+    to one, then over modules, layers and heads.
+    """
+    return torch.stack([_of_scores(each, reduction) for each in seen.attended]).sum() / _over(seen.attended, reduction)
+
+
+def hidden_loss(seen: Seen, width: int, reduction: Reduction) -> Tensor:
+    """L_hid: squared differences of each token's first `width` (d_k) hidden units per layer (symt, section 4).
+
+    "sum" is as printed; "mean" is the mean over tokens and units, then over layers.
+    """
+    return torch.stack([_of_hidden(each, width, reduction) for each in seen.left]).sum() / _over(seen.left, reduction)
+
+
+def _of_scores(attended: Attended, reduction: Reduction) -> Tensor:
+    one, two = attended.scores.chunk(2)
+    rows, columns = attended.rows.chunk(2)[0], attended.columns.chunk(2)[0]
+    among = rows[:, None, :, None] & columns[:, None, None]
+    squares = ((one - two) ** 2 * among).sum()
+    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * one.shape[1])
+
+
+def _of_hidden(left: Left, width: int, reduction: Reduction) -> Tensor:
+    one, two = left.hidden[:, :, :width].chunk(2)
+    rows = left.rows.chunk(2)[0]
+    squares = ((one - two) ** 2 * rows[:, :, None]).sum()
+    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * width)
+
+
+def _over(parts: list[Attended] | list[Left], reduction: Reduction) -> int:
+    return 1 if reduction == "sum" else len(parts)

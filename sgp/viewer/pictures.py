@@ -70,7 +70,9 @@ def encoding_picture(
     """
     config = config or TreeConfig()
     if config.copied:
-        raise InputError(f"trees' told is {config.told}, whose candidates are many nodes; expected changes or actions")
+        raise InputError(
+            f"trees' encoding is {config.encoding}, whose candidates are many nodes; expected changes or actions"
+        )
     encoder = tree_encoder(task.domain_text, config)
     refusal = encoder.refuses(task)
     if refusal is not None:

@@ -17,7 +17,7 @@ from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
 from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import Measurement, to_frame
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Ranking, Rules
@@ -102,7 +102,7 @@ def test_an_experts_plan_with_a_loop_is_followed(towers):
 
 @pytest.mark.slow
 def test_a_perfect_prediction_solves_what_the_features_can_tell_apart(quick_run):
-    planner = planner_of(quick_run("state-centric", "blocksworld"))
+    planner = load_planner(quick_run("state-centric", "blocksworld"))
     expert = trajectories(SUITE, "blocksworld", "interpolation")
     assert list(perfect_prediction(planner, expert).values()) == [True] * 3
     blind = WLEncoder.fit(WLConfig(iterations=0), [(each.task, each.states) for each in expert])
@@ -134,7 +134,7 @@ def test_nothing_is_unseen_in_training_with_static_atoms_and_goals(domain):
 
 
 def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
-    planner = planner_of(quick_run("state-centric", "blocksworld"))
+    planner = load_planner(quick_run("state-centric", "blocksworld"))
     expert = trajectories(SUITE, "blocksworld", "train")
     scores = diagnose(planner, SUBJECT, expert)
     whole = {score.metric: score for score in scores if score.size is None}
@@ -144,7 +144,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
     sheet = diagnostics_table(to_frame(scores))
     assert sheet.rows[0].words[:4] == ("m v seed 1", "blocksworld", "validation", str(sum(map(len, expert))))
-    random = planner_of(quick_run("random-successor", "blocksworld"))
+    random = load_planner(quick_run("random-successor", "blocksworld"))
     with pytest.raises(InputError, match="policy is a RandomSuccessor, which predicts no embedding of a state"):
         perfect_prediction(random, expert)
     assert unseen_features(random, expert) is None
@@ -155,7 +155,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
 
 
 def test_what_is_unseen_of_transitions_is_counted_at_the_decisions_of_the_planner(quick_run):
-    planner = planner_of(quick_run("contrastive-jumps", "blocksworld"))
+    planner = load_planner(quick_run("contrastive-jumps", "blocksworld"))
     small, large = (trajectories(SUITE, "blocksworld", split) for split in ("train", "validation"))
     assert all(share < 0.2 for share in unseen_features(planner, small).values())
     for each in large:
@@ -169,7 +169,7 @@ def test_what_is_unseen_of_transitions_is_counted_at_the_decisions_of_the_planne
 def test_what_the_policy_refuses_is_not_solved(quick_run):
     from sgp.encoders.fsf import FSFEncoder
 
-    planner = planner_of(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
+    planner = load_planner(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
     policy = replace(planner.policy, encoder=FSFEncoder(sgp.get_domain("gripper"), 9))
     expert = trajectories(SUITE, "gripper", "interpolation")  # 7, 9 and 11 objects
     assert sum(perfect_prediction(replace(planner, policy=policy), expert).values()) <= 2

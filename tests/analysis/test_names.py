@@ -8,7 +8,7 @@ import pytest
 import sgp
 from sgp.analysis.names import name_sensitivity
 from sgp.errors import ConfigurationError
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.pddl import with_names
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, Ranking
@@ -99,7 +99,7 @@ def test_a_renamed_problem_is_the_same_problem():
 @pytest.mark.slow
 def test_diagnose_tells_it_where_it_is_asked(quick_run):
     run = quick_run("symt", "blocksworld")
-    assert planner_of(run).policy.rules.additive
+    assert load_planner(run).policy.rules.additive
     plain = sgp.diagnose([run.folder], "state-centric", ["validation"])
     asked = sgp.diagnose(
         [run.folder], "state-centric", ["validation"], decodings=["ranked", "regrounding"], renamings=2

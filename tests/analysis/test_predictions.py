@@ -7,7 +7,7 @@ import pytest
 
 import sgp
 from sgp.analysis.diagnostics import decisions, predictions
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
 from sgp.planning.task import Task
@@ -72,7 +72,7 @@ def test_angles_do_not_know_lengths(towers):
 
 def test_a_sure_prediction_is_ranked_first(quick_run):
     expert = sgp.trajectories(sgp.load_suite("state-centric"), "blocksworld", "interpolation")
-    planner = planner_of(quick_run("state-centric", "blocksworld"))
+    planner = load_planner(quick_run("state-centric", "blocksworld"))
     pairs = [*zip(predictions(planner, expert), decisions(planner, expert), strict=True)]
     assert [(one.problem, one.step) for one, _ in pairs] == [(two.problem, two.step) for _, two in pairs]
     assert any(one.sure for one, _ in pairs)

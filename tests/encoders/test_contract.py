@@ -7,7 +7,7 @@ from sgp.domains import serving
 from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL
-from sgp.methods.texts import Text
+from sgp.methods.state_encoders import Text
 
 
 class Slots:

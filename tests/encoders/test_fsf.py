@@ -5,7 +5,7 @@ import pytest
 import sgp
 from sgp.encoders.fsf import DONT_CARE, PADDING, FSFEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
@@ -76,7 +76,7 @@ def test_a_refused_problem_is_an_outcome(quick_run):
 
     from sgp.planning.rollout import Outcome
 
-    planner = planner_of(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
+    planner = load_planner(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
     small = replace(planner, policy=replace(planner.policy, encoder=FSFEncoder(GRIPPER, 12)))
     problems = sgp.load_suite("state-centric").problems("gripper", "validation")
     for rollout in small.solve_many(map(Task, problems)):

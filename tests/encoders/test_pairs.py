@@ -6,7 +6,7 @@ import torch
 
 import sgp
 from sgp.encoders.relations import RelationalEncoder
-from sgp.encoders.trees import PairEncoder, TreeConfig, TreeEncoder, concatenate_trees, tree_encoder
+from sgp.encoders.trees import PairEncoder, TreeConfig, concatenate_trees, tree_encoder
 from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.task import Task
@@ -93,7 +93,3 @@ def test_a_candidate_does_not_hear_of_its_siblings(kind, task):
     alone = [tree_scores(model, encoder.encode(task, task.init, [each]), "cpu")[0][0] for each in choice]
     assert np.allclose(together, alone, rtol=1e-5, atol=1e-6)
     assert len(set(together.round(4).tolist())) > 1
-
-
-def test_what_a_configuration_names_is_made(task):
-    assert isinstance(tree_encoder(task.domain_text, TreeConfig("actions")), TreeEncoder)

@@ -19,7 +19,6 @@ from sgp.encoders.sentences import (
     SENTENCE_ENCODERS,
     CachedSentences,
     HashedWords,
-    PretrainedSentences,
     sentence_vectors,
 )
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError
@@ -104,7 +103,7 @@ def test_files_with_another_sha256_are_refused(tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(content)
     small = replace(PRETRAINED["mpnet"], sha256=sha256)
     with pytest.raises(StoreError, match="is not a folder of sentence-transformers"):
-        PretrainedSentences(small).vectors(["block"])
+        small.vectors(["block"])
     (tmp_path / "tokenizer.json").write_bytes(b"[]")
     with pytest.raises(
         StoreError, match=rf"has sha256 {hashlib.sha256(b'[]').hexdigest()}; expected {sha256['tokenizer.json']}"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sgp.domains import words_of
 from sgp.encoders.sentences import Symbols
-from sgp.encoders.text import TextConfig, TextEncoder
-from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.encoders.text import TextEncoder
 from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay
@@ -74,11 +72,3 @@ def test_a_text_over_the_limit_is_told_with_the_remedy(three_blocks):
         "the text of its initial state has 24 tokens, and the encoder reads 10: embed it atom by atom (mode atoms)"
     )
     assert encoder_of(three_blocks, "atoms", Short(64)).refuses(three_blocks) is None
-
-
-def test_what_cannot_be(three_blocks):
-    with pytest.raises(ConfigurationError, match="text mode is 'words'; "):
-        TextConfig(mode="words")
-    courier = Task(Problem("courier", COURIER, COURIER_PROBLEM))
-    with pytest.raises(DomainMismatch):
-        encoder_of(three_blocks).refuses(courier)

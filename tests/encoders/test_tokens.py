@@ -25,7 +25,7 @@ def tokens():
 
 def read(tokens, rows, task, naming):
     """Decode atoms as text from tokens alone."""
-    objects, own = tokens.objects(task, naming), dict(enumerate(tokens.vocabulary.own, 5))
+    objects, own = tokens.objects(task, naming), dict(enumerate(tokens.vocabulary.domain_tokens, 5))
     named = tokens.named(rows, naming).tolist()
     return {(own[row[0]], *(objects[each] for each in row[1:] if each != PAD)) for row in named}
 
@@ -68,7 +68,7 @@ def test_a_sequence_has_the_same_atoms_in_the_order_of_their_tokens(task, tokens
     assert (row[0], row[-1], row.count(GOAL)) == (START, BEGIN, 1)
     assert len(row) == tokens.sequence_length(task, task.init)
     assert PAD not in row
-    own = dict(enumerate(tokens.vocabulary.own, 5))
+    own = dict(enumerate(tokens.vocabulary.domain_tokens, 5))
     objects = tokens.objects(task, naming)
     split = row.index(GOAL)
     for part, wanted in (
@@ -113,5 +113,5 @@ def test_what_cannot_be_told_is_refused(task):
     )
     with pytest.raises(DomainMismatch):
         few.refuses(courier)
-    with pytest.raises(ConfigurationError, match="the vocabulary has 0 names; expected at least 1"):
+    with pytest.raises(ConfigurationError, match="the vocabulary's names is 0; expected at least 1"):
         Vocabulary(SUITE.domain_text("gripper"), names=0)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.contracts.encoders import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import Lookahead
@@ -132,28 +131,6 @@ def test_a_jump_by_hand():
     assert joined.arguments[":before"].tolist() == [[6, 7], [14, 15]]
 
 
-@pytest.mark.parametrize("told", ["changes", "actions"])
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_names_of_objects_do_not_matter(domain, told):
-    """With objects in another order, candidates are reordered too; tuples are equal up to both orders."""
-    task = generated(domain, 2)
-    encoder = TreeEncoder(task.domain_text, TreeConfig(told))
-    other = Task(renamed(task, reverse=True))
-    names = {thing.name: f"thing-{place}-x" for place, thing in enumerate(task.text.objects)}
-
-    def called(of, new):
-        choice = one_step(of, of.init)
-        words = [new.get(thing.name, thing.name) for thing in of.objects]
-        for candidate in choice:
-            (action,) = candidate.actions
-            words.append(" ".join((action.name, *(new.get(name, name) for name in action.objects))))
-        words.append("depth 1")
-        found = tuples(encoder.encode(of, of.init, choice))
-        return {name: {tuple(words[node] for node in row) for row in rows} for name, rows in found.items()}
-
-    assert called(task, names) == called(other, {})
-
-
 def test_actions_stand_for_candidates():
     task = Task(blocks_problem("a b c", "(ontable a) (on b a) (clear b) (ontable c) (clear c)", "(on a b)"))
     encoder = TreeEncoder(task.domain_text, TreeConfig("actions"))
@@ -163,12 +140,8 @@ def test_actions_stand_for_candidates():
         "unstack:applied": {(4, 1, 0)},
     }
     assert not {name for name in encoder.relations if name.endswith(":added")}
-    with pytest.raises(ConfigurationError, match=r"is 2 actions away, and trees told by actions have one each; expect"):
+    with pytest.raises(ConfigurationError, match=r"is 2 actions away, and trees of actions have one each; expect"):
         encoder.encode(task, task.init, Lookahead()(task, task.init))
-    with pytest.raises(
-        ConfigurationError, match="trees' told is 'nothing'; expected one of changes, actions, external"
-    ):
-        TreeConfig("nothing")
 
 
 def test_trees_are_selected_and_cut():

@@ -7,8 +7,6 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from wlplan.feature_generator import load_feature_generator
 from wlplan.planning import Atom, Predicate, parse_problem
 from wlplan.planning import Domain as WlDomain
@@ -18,11 +16,9 @@ from wlplan.planning import State as WlState
 import sgp
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.encoders.wl_vocabulary import Vocabulary
-from sgp.errors import ConfigurationError, DomainMismatch, StoreError
-from sgp.planning.pddl import Problem
+from sgp.errors import ConfigurationError, StoreError
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
-from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.sampling import each_value
 
 SUITE = sgp.load_suite("state-centric")
@@ -98,17 +94,6 @@ def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
             assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states)), problem.name
 
 
-@pytest.mark.parametrize("domain", EACH_DOMAIN)
-def test_training_states_are_counted_completely(domain):
-    """Training states have no unseen colour: the k + 1 colours of every node are all counted."""
-    encoder = fit(domain)
-    for trajectory in trajectories(domain)[:20]:
-        task = trajectory.task
-        for state, row in zip(trajectory.states, encoder.embed(task, trajectory.states), strict=True):
-            nodes = len(task.objects) + len({*task.atoms(state), *task.goal_atoms})
-            assert row.sum() == 3 * nodes
-
-
 OPTIONS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set")]
 OPTIONS += [WLConfig(2, kind, pruning) for kind in ("multiset", "set") for pruning in ("a-m", "i-m", "i-f", "i-mf")]
 
@@ -123,17 +108,6 @@ def test_vectors_equal_wlplans_for_all_options(domain, config, tmp_path):
         assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
 
 
-def test_vectors_equal_wlplans_with_types_constants_and_negative_goals(courier, tmp_path):
-    states = walk(courier, 5)
-    encoder = WLEncoder.fit(WLConfig(), [(courier, states)])
-    oracle = Oracle(encoder, tmp_path)
-    other = Task(Problem("other", COURIER, COURIER_PROBLEM.replace("(at q1 depot)", "(at q1 mill)")))
-    for task in (courier, other):
-        states = walk(task, 5)
-        assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
-    assert encoder.embed(other, [other.init]).sum() < encoder.embed(courier, [courier.init]).sum(), "unseen are dropped"
-
-
 @pytest.mark.slow
 def test_the_dimension_of_gripper_and_visitall_is_the_published_one():
     """In Gripper and VisitAll colours do not depend on random instances; in the other domains they do."""
@@ -141,57 +115,7 @@ def test_the_dimension_of_gripper_and_visitall_is_the_published_one():
     assert fit("visitall").dimension == 138
 
 
-@pytest.mark.parametrize("config", [WLConfig(), WLConfig(hash="set")], ids=["multiset", "set"])
-def test_a_batch_gives_what_single_states_give(config):
-    encoder = fit("logistics", config, most=4)
-    task = Task(SUITE.problems("logistics", "extrapolation")[0])
-    states = walk(task, 30, seed=9)
-    alone = np.vstack([encoder.embed(task, [state]) for state in states])
-    assert np.array_equal(encoder.embed(task, states), alone)
-    assert encoder.embed(task, []).shape == (0, encoder.dimension)
-
-
 ENCODER = fit("blocksworld")
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.data())
-def test_embeddings_do_not_depend_on_names_or_on_the_order_of_atoms(data):
-    problem = data.draw(st.sampled_from(SUITE.problems("blocksworld", "extrapolation")))
-    task = Task(problem)
-    names = [thing.name for thing in task.objects]
-    renamed = dict(zip(names, data.draw(st.permutations([f"x{number}" for number in range(len(names))])), strict=True))
-
-    def rename(atom):
-        return f"({' '.join((atom.predicate, *(renamed[name] for name in atom.objects)))})"
-
-    init = " ".join(map(rename, data.draw(st.permutations(task.text.init)))).replace("(handempty)", "")
-    goal = " ".join(rename(literal.atom) for literal in data.draw(st.permutations(task.goal)))
-    objects = " ".join(data.draw(st.permutations(list(renamed.values()))))
-    other = Task(blocks_problem(objects, init, goal))
-    actions = list(_plan_of_walk(task, 5))
-    states = [task.init]
-    others = [other.init]
-    for action in actions:
-        states.append(task.apply(states[-1], action))
-        others.append(other.apply(others[-1], action._replace(objects=tuple(renamed[n] for n in action.objects))))
-    assert np.array_equal(ENCODER.embed(task, states), ENCODER.embed(other, others))
-    assert np.array_equal(ENCODER.embed_goal(task), ENCODER.embed_goal(other))
-
-
-def _plan_of_walk(task, steps):
-    rng, state = random.Random(1), task.init
-    for _ in range(steps):
-        successor = rng.choice(task.successors(state))
-        state = successor.state
-        yield successor.actions[0]
-
-
-def test_a_saved_encoder_reads_back_equal(tmp_path, three_blocks):
-    ENCODER.save(tmp_path / "encoder.json")
-    back = WLEncoder.load(tmp_path / "encoder.json", three_blocks.domain_text)
-    states = walk(three_blocks, 8)
-    assert np.array_equal(back.embed(three_blocks, states), ENCODER.embed(three_blocks, states))
 
 
 def test_a_vocabulary_of_another_version_or_kind_is_refused():
@@ -204,20 +128,6 @@ def test_a_vocabulary_of_another_version_or_kind_is_refused():
             Vocabulary(json.dumps(data | change))
     with pytest.raises(StoreError, match="no complete JSON"):
         Vocabulary(ENCODER.vocabulary.text[:-20])
-
-
-def test_a_task_of_another_domain_is_refused_with_the_difference(courier):
-    assert ENCODER.refuses(Task(Problem("p", BLOCKS, SUITE.problems("blocksworld", "train")[0].problem_pddl))) is None
-    with pytest.raises(DomainMismatch) as caught:
-        ENCODER.refuses(courier)
-    assert "lacks the predicates clear/1, handempty/0, holding/1, on/2, ontable/1" in str(caught.value)
-    assert "adds the actions drive/3, load/3, unload/3" in str(caught.value)
-
-
-@pytest.mark.parametrize("wrong", [{"iterations": -1}, {"hash": "md5"}, {"pruning": "much"}])
-def test_configurations_check_themselves(wrong):
-    with pytest.raises(ConfigurationError, match="expected"):
-        WLConfig(**wrong)
 
 
 def test_a_vocabulary_needs_states():

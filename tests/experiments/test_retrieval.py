@@ -106,7 +106,7 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
 
 def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, caplog):
     monkeypatch.setattr(sentences, "PRETRAINED", {"minilm": replace(sentences.PRETRAINED["minilm"], limit=20)})
-    for known in ("_VECTORS", "_KNOWN"):
+    for known in ("_VECTORS", "_ENCODERS"):
         monkeypatch.setattr(texts, known, {})
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})

@@ -13,7 +13,7 @@ from sgp.contracts import MethodContract
 from sgp.datasets.runs import list_runs, open_run
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.methods import built_in_keys, get_method
-from sgp.methods.configuration import configure, configure_decoding
+from sgp.methods.configuration import configure
 from sgp.methods.contract import PlanningMethod
 from sgp.methods.loading import load_planner
 from tests.conftest import QUICK_OF
@@ -114,12 +114,10 @@ def test_variants_and_settings_are_checked():
         ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
         ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
         ({"colour": "red"}, "unknown setting 'colour'; expected one of boosting.depth, boosting.learning"),
-        ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
         ({"parts": "0"}, "parts is 0; expected at least 1"),
         ({"mode.x": "1"}, "setting 'mode.x' is wrong at 'mode', which has no further field"),
         ({"lstm": "3"}, "setting 'lstm' is wrong at 'lstm', which has shape, training, state_head, delta_head"),
         ({"lstm.state_head": "../../x"}, "setting lstm.state_head is '../../x'; expected letters, digits"),
-        ({"lstm.state_head": "deep"}, "LSTM state_head is 'deep'; expected one of linear, two-layer"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             configure(method, None, overrides)
@@ -149,10 +147,3 @@ def test_a_damaged_run_is_trained_anew(home):
     with pytest.raises(StoreError, match="was cut or changed"):
         open_run(run.folder)
     assert sgp.train("zero-change", "gripper", "state-centric").record["files"] == run.record["files"]
-
-
-def test_the_defaults_are_those_of_the_paper():
-    config = configure(get_method("state-centric"), None)[1]
-    assert configure_decoding(get_method("state-centric"))[1].beam == 3
-    assert (config.wl.iterations, config.wl.hash, config.wl.pruning) == (2, "multiset", "none")
-    assert (config.boosting.depth, config.boosting.learning_rate, config.boosting.rounds) == (8, 0.1, 1000)

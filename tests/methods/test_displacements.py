@@ -8,11 +8,10 @@ import pytest
 from sgp.api import train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.encoders.text import TextConfig
-from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
 from sgp.methods.displacements import renamed, seen_from
 from sgp.methods.loading import load_model
-from sgp.methods.texts import text_encoders
+from sgp.methods.state_encoders import text_encoders
 from sgp.planning.pddl import Action, Atom, with_names
 from sgp.planning.task import Task
 from tests.sampling import each_value
@@ -115,7 +114,7 @@ def test_the_floors_are_plain_formulas():
 
 
 def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, monkeypatch):
-    monkeypatch.setattr("sgp.methods.displacements._TOLD", set())
+    monkeypatch.setattr("sgp.methods.displacements._WARNED", set())
     model = model_of("renamed", split("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
     actions = task.applicable(task.init)
@@ -133,12 +132,3 @@ def test_schemas_of_one_name_are_told_apart_by_their_domains():
     assert dropped
     asked = queries("hard", dropped[:10], domain_instances("acpbench", "rovers"), across=False, seed=0, size=32)
     assert summary(ranks(model_of("renamed", of), asked))["hit@1"] == 1.0
-
-
-def test_what_cannot_be_is_told():
-    with pytest.raises(ConfigurationError, match="kind is 'mean'"):
-        model_of("schema", split("ferry"), {"kind": "mean"})
-    with pytest.raises(ConfigurationError, match=r"kind is renamed and text\.mode is sentence; expected mode atoms"):
-        model_of("renamed", split("ferry"), {"text.mode": "sentence"})
-    with pytest.raises(ConfigurationError, match=r"penalty is 0\.0; expected a positive number"):
-        model_of("ridge", split("ferry"), {"penalty": "0"})

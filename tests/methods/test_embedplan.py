@@ -15,12 +15,11 @@ from sgp.api import train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.datasets.runs import open_run
 from sgp.encoders.text import TextConfig
-from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
 from sgp.methods.configuration import configure
 from sgp.methods.embedplan import METHOD
 from sgp.methods.loading import load_model
-from sgp.methods.texts import text_encoders
+from sgp.methods.state_encoders import text_encoders
 from sgp.models.latent_transition import LatentShape, LatentTransition
 from sgp.training.latent_transitions import ContrastTraining, action_loss, loss, state_loss, transition_rows
 
@@ -157,20 +156,3 @@ def test_the_papers_shape_and_settings():
         *(0.07, 128, 4e-5),
         *(2.0, 50),
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"shape.kind": "gru"}, "shape kind is 'gru'"),
-        ({"shape.layers": "1"}, "shape layers is 1; expected at least 2"),
-        ({"training.batch": "1"}, "training batch is 1; expected at least 2"),
-        ({"training.temperature": "0"}, "training temperature is 0.0; expected a positive number"),
-        ({"training.action_weight": "-1"}, "training action_weight is -1.0; expected 0 or more"),
-        ({"text.mode": "letters"}, "text mode is 'letters'"),
-        ({"text.sentences": "llama"}, "sentence encoder is 'llama'"),
-    ],
-)
-def test_what_cannot_be_is_told(settings, words):
-    with pytest.raises(ConfigurationError, match=words):
-        train_split("embedplan", SPLIT, "hashed-atoms", settings, "cpu")

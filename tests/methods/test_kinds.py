@@ -271,17 +271,17 @@ def test_decodings_are_named_changed_and_checked(kinds):
         ("wide+beam=none", "setting beam is 'none'; expected int"),
         (
             "wide+depth=1",
-            "unknown setting 'depth'; expected one of beam, candidates, enough, margin, prune_dead_ends, revisits",
+            "unknown setting 'depth'; expected one of beam, candidates, margin, min_novel, prune_dead_ends, revisits",
         ),
         ("wide+beam=0", "beam is 0; expected at least 1"),
         ("wide+candidates=all", "candidates is 'all'; expected one of one-step, iw"),
-        ("wide+enough=4", "enough 4 conflicts with candidates trained; name other candidates"),
+        ("wide+min_novel=4", "min_novel 4 conflicts with candidates trained; name other candidates"),
         ("wide+margin=wide", "setting margin is 'wide'; expected float"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             load_planner(run.folder, name)
     assert load_planner(run.folder, "wide+margin=0.5").margin == 0.5
-    assert load_planner(run.folder, "wide+candidates=iw+enough=4").successors.min_novel == 4
+    assert load_planner(run.folder, "wide+candidates=iw+min_novel=4").successors.min_novel == 4
     for call in (sgp.evaluate, sgp.diagnose):
         with pytest.raises(ConfigurationError, match="no decoding is named; expected some, separated by commas"):
             call([run.folder], "state-centric", decodings=[])

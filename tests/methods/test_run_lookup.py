@@ -12,7 +12,7 @@ from sgp.api import run_for
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.errors import DomainMismatch
-from sgp.methods.run_lookup import find_run_for_domain, is_shipped, shipped_folders
+from sgp.methods.loading import find_run_for_domain, is_shipped, shipped_folders
 from sgp.planning.pddl import Problem
 from tests.conftest import COURIER, COURIER_PROBLEM
 
@@ -54,7 +54,7 @@ def test_a_domain_that_no_run_can_be_trained_on_is_told_why(home):
 
 def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, monkeypatch, caplog):
     run = quick_run("random-successor", "gripper")
-    monkeypatch.setattr("sgp.methods.run_lookup.shipped_folders", list)
+    monkeypatch.setattr("sgp.methods.loading.shipped_folders", list)
     older, later = (home / "random-successor" / "unvisited" / "state-centric" / "gripper" / f"seed{n}" for n in (1, 2))
     for place, year in ((older, 2020), (later, 2021)):
         shutil.copytree(run.folder, place)
@@ -75,7 +75,7 @@ def test_nothing_is_written_beside_a_shipped_run(home):
 
 
 def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, monkeypatch):
-    monkeypatch.setattr("sgp.methods.run_lookup.shipped_folders", list)
+    monkeypatch.setattr("sgp.methods.loading.shipped_folders", list)
     (problem, *_) = load_suite("state-centric").problems("gripper", "validation")
     sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):

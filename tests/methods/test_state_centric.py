@@ -11,7 +11,7 @@ from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.datasets.training_data import load_training_data
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.training import fit
 from tests.conftest import origin_of
 
@@ -59,7 +59,7 @@ def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, dat
         key = RunKey(METHOD.key, variant, "state-centric", "gripper", 13)
         with new_run(key, origin_of(METHOD, each.training, data), folder) as draft:
             each.save(draft)
-        planner_of(open_run(folder))
+        load_planner(open_run(folder))
         runs.append(open_run(folder))
     assert len({run.planner_sha256 for run in runs}) == 3
     assert runs[found.index(chosen)].planner_sha256 == trained.planner_sha256
@@ -81,7 +81,7 @@ def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, m
     next(interrupted)
     next(interrupted)  # the first is processed, the second is not
     interrupted.close()
-    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.safetensors", "epoch4.safetensors"]
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.pt", "epoch4.pt"]
     epochs, train_epoch = [], fit._train_epoch
 
     def counted(model, optimizer, schedule, number, *further):

@@ -6,9 +6,9 @@ import pytest
 
 import sgp
 from sgp.encoders.text import TextConfig
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import StoreError
 from sgp.files import read_json, write_json
-from sgp.methods.texts import Text
+from sgp.methods.state_encoders import Text
 
 SETTINGS = {"encoder": "text", "text.sentences": "hashed"}
 
@@ -32,8 +32,3 @@ def test_an_encoder_of_other_weights_is_refused(tmp_path, three_blocks):
     with pytest.raises(StoreError, match=r"is of vectors by 'another', here they are by .*; train the run again"):
         kind.load(tmp_path / "encoder.json", three_blocks.domain_text, 3)
     assert read_json(tmp_path / "encoder.json") == {"vectors": "another"}
-
-
-def test_an_unknown_encoder_is_told():
-    with pytest.raises(ConfigurationError, match="encoder is 'words'; expected wl or text"):
-        sgp.train("contrastive-delta", "gripper", "state-centric", overrides={"encoder": "words"})

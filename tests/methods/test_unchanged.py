@@ -25,7 +25,7 @@ import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods import all_methods, built_in_keys
 from sgp.methods.contract import PlanningMethod, PredictingMethod
-from sgp.methods.loading import model_of, planner_of
+from sgp.methods.loading import load_model, load_planner
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
 from tests.conftest import QUICK_OF
@@ -47,7 +47,7 @@ SETTINGS: dict[str, list[dict[str, str]]] = {
     ],
     "contrastive-delta": [{"labels.source": source} for source in ("optimal", "dagger", "dagger-optimal")],
     "nameless": [{"labels.source": "expert"}],
-    "aiw-ad": [{"trees.told": "external"}, {"trees.told": "actions", "candidates": "one-step"}],
+    "aiw-ad": [{"trees.encoding": "external"}, {"trees.encoding": "actions", "candidates": "one-step"}],
     "state-centric": [{"encoder": "text", "text.sentences": "hashed"}],
     "embedplan": [{"text.sentences": "hashed", "text.mode": "sentence"}],
     "displacements": [{"text.sentences": "hashed"}],
@@ -105,12 +105,12 @@ def _rows_of(run, variant, domain, decodings):
     method = sgp.get_method(run.key.method)
     problems = [(split, each) for split in SPLITS for each in sgp.load_suite(SUITE).problems(domain, split)]
     if isinstance(method, PredictingMethod):
-        model = model_of(run)
+        model = load_model(run)
         for split, problem in problems:
             yield (method.key, variant, "", domain, split, problem.name, *_retrieved(model, Task(problem)))
     for decoding in decodings if isinstance(method, PlanningMethod) else ():
         try:
-            planner = planner_of(run, decoding)
+            planner = load_planner(run, decoding)
         except ConfigurationError:  # a portfolio of one run; a decoding of another kind of model
             continue
         rollouts = planner.solve_many([Task(each) for _, each in problems], LIMIT)

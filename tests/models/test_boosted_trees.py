@@ -24,26 +24,12 @@ def trees():
     return fit_boosted_trees(BoostingConfig(depth=4, rounds=60), data(), data(seed=1), seed=0)[0]
 
 
-def test_the_defaults_are_those_of_the_paper():
-    config = BoostingConfig()
-    assert (config.depth, config.learning_rate, config.rounds, config.patience) == (8, 0.1, 1000, 10)
-
-
 def test_trees_learn_and_have_one_output_per_column(trees):
     inputs, targets = data(seed=2)
     found = trees.predict(inputs)
     assert found.shape == targets.shape
     assert found.dtype == np.float32
     assert np.abs(found - targets).mean() < 0.3
-
-
-def test_a_rows_outputs_do_not_depend_on_the_rows_beside_it(trees):
-    inputs, _ = data(seed=3)
-    together = trees.predict(inputs)
-    assert np.array_equal(together, np.vstack([trees.predict(row[None]) for row in inputs]))
-    assert np.array_equal(together[::-1], trees.predict(inputs[::-1]))
-    trees.use_threads(1)
-    assert np.array_equal(together, trees.predict(inputs))
 
 
 def test_training_stops_early_and_keeps_the_best_rounds():
@@ -74,39 +60,10 @@ def test_one_tree_a_round_and_output_and_their_nodes_are_counted(trees):
     assert trees.count_nodes() == sum(tree.count("leaf=") + tree.count("yes=") for tree in dumped[: trees.rounds * 3])
 
 
-def test_training_twice_gives_the_same_trees():
-    fitted = [fit_boosted_trees(BoostingConfig(rounds=20), data(), data(seed=1), seed)[0] for seed in (0, 0, 5)]
-    inputs, _ = data(seed=4)
-    assert np.array_equal(fitted[0].predict(inputs), fitted[1].predict(inputs))
-    assert np.array_equal(fitted[0].predict(inputs), fitted[2].predict(inputs)), "no seed changes anything"
-
-
-def test_a_single_output_keeps_its_column():
-    single, _ = fit_boosted_trees(BoostingConfig(rounds=5), data(outputs=1), data(outputs=1, seed=1), seed=0)
-    assert single.predict(data()[0]).shape == (80, 1)
-
-
-def test_saved_trees_read_back_equal(trees, tmp_path):
-    trees.save(tmp_path / "model.ubj")
-    back = BoostedTrees.load(tmp_path / "model.ubj", trees.rounds)
-    inputs, _ = data(seed=5)
-    assert np.array_equal(back.predict(inputs), trees.predict(inputs))
-    assert back.count_nodes() == trees.count_nodes()
-    assert xgboost.Booster(model_file=tmp_path / "model.ubj").num_boosted_rounds() >= trees.rounds
-
-
 def test_a_file_that_is_no_model_is_refused(tmp_path):
     (tmp_path / "model.ubj").write_bytes(b"{not a model")
     with pytest.raises(StoreError, match="is no model of XGBoost; train the run again"):
         BoostedTrees.load(tmp_path / "model.ubj", 1)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"depth": 0}, {"rounds": 0}, {"patience": 0}, {"learning_rate": 0.0}, {"learning_rate": 1.5}]
-)
-def test_configurations_check_themselves(wrong):
-    with pytest.raises(ConfigurationError, match="expected"):
-        BoostingConfig(**wrong)
 
 
 def test_devices(monkeypatch):

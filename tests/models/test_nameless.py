@@ -9,13 +9,11 @@ from torch.nn import functional
 
 import sgp
 from sgp.contracts.encoders import renamed
-from sgp.encoders.trees import TreeConfig, TreeEncoder, applied, concatenate_trees
-from sgp.errors import ConfigurationError
+from sgp.encoders.trees import TreeConfig, TreeEncoder, applied
 from sgp.models.nameless import NamelessModel, NamelessShape
 from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Task
-from sgp.policies.action_probabilities import ActionProbabilities
-from sgp.policies.tree_scores import tree_scores
+from sgp.policies.tree_scores import ActionProbabilities, tree_scores
 
 SUITE = sgp.load_suite("state-centric")
 TOLD = TreeConfig("actions", depths=False, edges=False)
@@ -79,12 +77,14 @@ def by_definition(encoder, model, task):
                 told[place][0].append(piece[:hidden])
                 told[place][1].append(piece[hidden:])
         for place, (keys, values) in told.items():
-            heard = attended(model.asks(seen[place]), keys, values) if keys else torch.zeros(hidden).double()
-            carried[place] = carried[place] + model.told(heard)
-        every = [model.all(model.norms[1](each)) for each in carried]
+            heard = attended(model.query(seen[place]), keys, values) if keys else torch.zeros(hidden).double()
+            carried[place] = carried[place] + model.token_output(heard)
+        every = [model.query_key_value(model.norms[1](each)) for each in carried]
         asked, keys, values = ([each[part * hidden : (part + 1) * hidden] for each in every] for part in range(3))
-        carried = [each + model.heard(attended(own, keys, values)) for each, own in zip(carried, asked, strict=True)]
-        carried = [each + model.alone(model.norms[2](each)) for each in carried]
+        carried = [
+            each + model.object_output(attended(own, keys, values)) for each, own in zip(carried, asked, strict=True)
+        ]
+        carried = [each + model.feed_forward(model.norms[2](each)) for each in carried]
     last = [model.norms[3](each) for each in carried]
     scores = []
     for candidate in one_step(task, task.init):
@@ -107,14 +107,6 @@ def test_names_and_their_order_change_no_score(domain):
             other = Task(renamed(task, reverse))
             one, two = (np.sort(tree_scores(model, tree(encoder, each), "cpu")[0]) for each in (task, other))
             assert np.allclose(one, two, rtol=1e-9, atol=1e-9)
-
-
-def test_scores_do_not_depend_on_what_is_computed_beside():
-    encoder, model = network("logistics")
-    trees = [tree(encoder, task) for task in tasks("logistics")]
-    alone = [tree_scores(model, each, "cpu")[0] for each in trees]
-    for one, two in zip(alone, tree_scores(model, concatenate_trees(trees), "cpu"), strict=True):
-        assert np.allclose(one, two, rtol=1e-9, atol=1e-9)
 
 
 def test_actions_that_differ_in_interchangeable_objects_have_one_key_and_cost_the_same():
@@ -142,15 +134,3 @@ def test_drawn_vectors_are_like_names(monkeypatch):
     _, two = policy.rank(nodes[::-1], choices[::-1])
     assert one.costs.tolist() == two.costs.tolist()
     assert len(set(one.keys)) == len(choices[0])
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"layers": 0}, "nameless layers is 0; expected at least 1"),
-        ({"hidden": 10, "heads": 4}, "nameless hidden is 10; expected a multiple of heads, which is 4"),
-    ],
-)
-def test_shapes_that_cannot_be_are_refused(values, words):
-    with pytest.raises(ConfigurationError, match=words):
-        NamelessShape(**values)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import StoreError
 from sgp.models.relational import RelationalModel, RelationalShape
 
 ARITIES = {"clear": 1, "on": 2, "on:goal-false": 2}  # "clear" is a method of torch's containers
@@ -115,9 +115,3 @@ def test_weights_survive_saving_and_damage_is_told(tmp_path):
     file.write_bytes(file.read_bytes()[:-10])
     with pytest.raises(StoreError, match="holds no weights of this network"):
         other.read(file)
-
-
-def test_the_shape_is_the_papers_and_is_checked():
-    assert (RelationalShape().layers, RelationalShape().hidden) == (30, 32)
-    with pytest.raises(ConfigurationError, match="GNN layers is 0; expected at least 1"):
-        RelationalShape(layers=0)

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from sgp.errors import ConfigurationError
 from sgp.models.transformer import (
     PAPER,
     Attention,
@@ -21,7 +17,7 @@ from sgp.models.transformer import (
     SequenceTransformer,
     TransformerShape,
 )
-from sgp.training.symmetry_losses import attention_loss, hidden_loss
+from sgp.training.two_views import attention_loss, hidden_loss
 
 SMALL = TransformerShape(3, 24, 4)
 TOKENS, ARITY = 40, 2
@@ -223,11 +219,3 @@ def test_a_heuristic_reads_nothing_but_what_two_namings_share():
 
     heuristic.encode = disturbed
     assert torch.equal(one, heuristic.values(told, real))
-
-
-def test_shapes_that_cannot_be_are_refused():
-    with pytest.raises(ConfigurationError, match="transformer heads is 0; expected at least 1"):
-        TransformerShape(heads=0)
-    with pytest.raises(ConfigurationError, match="transformer hidden is 100; expected a multiple of heads, which is 8"):
-        TransformerShape(hidden=100)
-    assert math.isclose(TransformerShape().width, np.sqrt(256))

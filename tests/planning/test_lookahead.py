@@ -4,7 +4,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods.loading import planner_of
+from sgp.methods.loading import load_planner
 from sgp.planning.lookahead import Lookahead, check_candidate_set, successors_for
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -131,17 +131,17 @@ def test_a_layer_keeps_those_with_more_of_the_goal():
 
 
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
-@pytest.mark.parametrize("enough", [1, 8, 1000])
-def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, enough):
+@pytest.mark.parametrize("min_novel", [1, 8, 1000])
+def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, min_novel):
     task = Task(SUITE.problems("visitall", "validation")[0], mode)
     for state in [task.init, *(each.state for each in task.successors(task.init))]:
-        whole, found = Lookahead()(task, state), Lookahead(min_novel=enough)(task, state)
+        whole, found = Lookahead()(task, state), Lookahead(min_novel=min_novel)(task, state)
         goals = [len(set(task.goal_atoms) & set(task.atoms(each.state))) for each in whole]
         better = [count > len(set(task.goal_atoms) & set(task.atoms(state))) for count in goals]
         last = max(len(each.actions) for each in whole)
         for depth in range(last, 0, -1):
             within = [place for place, each in enumerate(whole) if len(each.actions) <= depth]
-            if len(within) >= enough and any(better[place] for place in within):
+            if len(within) >= min_novel and any(better[place] for place in within):
                 last = depth
         assert plans(found) == plans([each for each in whole if len(each.actions) <= last])
 
@@ -197,7 +197,7 @@ def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_bloc
 
 def test_dead_ends_and_unreachable_goals_are_outcomes(quick_run):
 
-    planner = planner_of(quick_run("contrastive-jumps", "blocksworld"))
+    planner = load_planner(quick_run("contrastive-jumps", "blocksworld"))
     never = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b) (on b a)"))
     assert planner.solve(never).outcome is Outcome.STUCK
     text = "(define (problem p) (:domain courier) (:objects v - van) (:init (at v depot)) (:goal (and (closed depot))))"
@@ -266,7 +266,7 @@ def test_enough_novel_states_end_nothing_without_progress(mode):
     init = "(ontable a) (ontable b) (on c a) (clear b) (clear c)"
     task = Task(blocks_problem("a b c", init, "(on a b) (on b c)"), mode)
     first = Lookahead(min_novel=1)(task, task.init)
-    assert len([each for each in first if len(each.actions) == 1]) == 2, "more than enough, but none is nearer"
+    assert len([each for each in first if len(each.actions) == 1]) == 2, "more than min_novel, but none is nearer"
     assert max(len(each.actions) for each in first) == 2, "b on c is progress; the depth after is not searched"
     assert max(len(each.actions) for each in Lookahead()(task, task.init)) > 2
 
@@ -276,7 +276,7 @@ def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
     assert successors_for("iw") == successors_for("iw", 0) == Lookahead()
     assert successors_for("iw", 1) == Lookahead(min_novel=1)
     for refusing in (check_candidate_set, successors_for):
-        with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
+        with pytest.raises(ConfigurationError, match="min_novel is -1; expected at least 0"):
             refusing("iw", -1)
         with pytest.raises(ConfigurationError, match="candidates is 'jumps'; expected one of one-step, iw"):
             refusing("jumps", 0)

@@ -15,7 +15,7 @@ from sgp.planning.rollout import Mark, Outcome
 from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlanner, Restarts, luby
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
-from sgp.policies.jump_decoding import JumpDecoding
+from sgp.policies.decoding import JumpDecoding
 from tests.conftest import blocks_problem
 from tests.planning.test_planner import by_name
 
@@ -202,8 +202,10 @@ def test_a_trained_run_is_decoded_with_restarts(quick_run):
         ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
         JumpDecoding(restarts=-1)
-    with pytest.raises(ConfigurationError, match="escape 3 conflicts with revisits: where visited states stay open"):
-        JumpDecoding(escape=3, revisits=True)
+    with pytest.raises(
+        ConfigurationError, match="noise_after 3 conflicts with revisits: where visited states stay open"
+    ):
+        JumpDecoding(noise_after=3, revisits=True)
 
 
 def test_what_one_planner_does_not_solve_the_next_one_does(glue):

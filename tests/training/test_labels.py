@@ -5,7 +5,6 @@ import pytest
 
 import sgp
 from sgp.datasets.training_data import trajectories
-from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
@@ -120,13 +119,6 @@ def test_visited_states_are_labelled_too(home, blocks, space):
             assert each.positive.tolist() == [1 + shortest(each.task, other.state) == best for other in each.choice]
     joined = labelled("dagger-optimal", blocks[:1], one_step, fit, visits=2, states=5)
     assert len(joined) > len(experts) + 2
-
-
-def test_settings_are_checked():
-    with pytest.raises(ConfigurationError, match="labels' source is 'guess'; expected one of expert, optimal"):
-        LabelConfig("guess")
-    with pytest.raises(ConfigurationError, match="labels' visits is 0; expected at least 1"):
-        LabelConfig(visits=0)
 
 
 def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():

@@ -119,10 +119,3 @@ def test_a_training_that_diverges_ends_with_its_best_epoch(caplog):
     assert best_epoch(diverging()).number == 2
     assert "epoch 4" in caplog.text
     assert best_epoch([]) is None
-
-
-def test_settings_are_checked():
-    with pytest.raises(ConfigurationError, match="LSTM epochs is 0; expected at least 1"):
-        RecurrentTraining(epochs=0)
-    with pytest.raises(ConfigurationError, match="LSTM learning_rate is 0; expected above 0"):
-        RecurrentTraining(learning_rate=0)

@@ -6,7 +6,6 @@ import torch
 
 import sgp
 from sgp.encoders.relations import RelationalEncoder
-from sgp.errors import ConfigurationError
 from sgp.methods.gnn_value import costs_to_go
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.training import relational
@@ -70,11 +69,3 @@ def test_parts_change_no_gradient(encoder, valued, monkeypatch):
     assert parts.train_loss == pytest.approx(whole.train_loss, rel=1e-5)
     for name, value in whole.weights.items():
         assert torch.allclose(value, parts.weights[name], atol=1e-5)
-
-
-def test_the_settings_are_the_papers_and_are_checked():
-    config = RelationalTraining()
-    assert (config.epochs, config.learning_rate, config.clip, config.batch) == (100, 2e-4, 0.1, 1024)
-    for field, value in (("epochs", 0), ("batch", 0), ("learning_rate", 0.0), ("clip", -1.0)):
-        with pytest.raises(ConfigurationError, match=f"GNN {field} is {value}; expected"):
-            RelationalTraining(**{field: value})

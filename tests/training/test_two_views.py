@@ -71,17 +71,6 @@ def test_goal_states_are_examples_for_heuristics_alone(data):
         assert any(not example.plan for example in found) == goals
 
 
-@pytest.mark.parametrize("variant", list(METHOD.variants))
-def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(variant, data, tmp_path):
-    training = configure(METHOD, variant, QUICK_VIEWS | {"training.epochs": "3"})[1]
-    whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
-    first = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
-    cut = [next(first).loss]
-    first.close()
-    cut += [each.loss for each in METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
-    assert cut == whole
-
-
 def test_each_loss_changes_what_is_learned(data, tmp_path):
     found = set()
     for number, settings in enumerate(
@@ -183,17 +172,3 @@ def test_the_rate_warms_up_and_falls():
     assert max(rates) == rates[100] == rates[99] == pytest.approx(3e-4)
     assert rates[100:] == sorted(rates[100:], reverse=True)
     assert rates[-1] < 1e-6
-
-
-def test_settings_that_cannot_be_are_told():
-    for variant, settings, words in (
-        ("ed", {"training.rename": "none"}, "views' rename is 'none'; expected one of both, one"),
-        ("ed", {"training.reduction": "product"}, "views' reduction is 'product'; expected one of mean, sum"),
-        ("ed", {"training.batch": "0"}, "views' batch is 0; expected at least 1"),
-        ("ed", {"training.hidden": "inf"}, "views' hidden is inf; expected a number from 0"),
-        ("ed", {"kind": "sequence"}, "training.attention is 1.0 and training.hidden 1.0 of a sequence; expected 0"),
-        ("e", {"kind": "poem"}, "kind is 'poem'; expected one of plans, heuristic, sequence"),
-        ("e", {"names": "0"}, "names is 0; expected at least 1"),
-    ):
-        with pytest.raises(ConfigurationError, match=words):
-            configure(METHOD, variant, settings)

@@ -1,4 +1,4 @@
-"""Zero change: a trivial predictor of no change, shown in every report as a baseline."""
+"""Trivial planners, shown in every report as baselines: random successors, and the prediction of no change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import Demonstrations
+from sgp.datasets.training_data import Demonstrations, Problems
 from sgp.encoders import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
@@ -18,8 +18,42 @@ from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_embedding import NearestEmbedding
+from sgp.policies.random_successor import RandomSuccessor
 
 _ENCODER = "encoder.json"
+
+
+@dataclass(frozen=True)
+class RandomSuccessorTraining:
+    """Empty configuration."""
+
+
+class RandomWalk:
+    """Method whose planner takes a random unvisited successor."""
+
+    key = "random-successor"
+    title = "Random successor"
+    paper = ""
+    libraries: Sequence[str] = ()
+    learns_from = Problems
+    variants: Mapping[str, RandomSuccessorTraining] = {"unvisited": RandomSuccessorTraining()}
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
+
+    def deterministic(self, training: RandomSuccessorTraining) -> bool:
+        """Return False: every seed gives another walk."""
+        return False
+
+    def invariant(self, training: RandomSuccessorTraining) -> bool:
+        """Return False: costs are drawn in the order of the candidates."""
+        return False
+
+    def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:
+        """Return the planner; nothing is learned."""
+        return self.decodings[DEFAULT].planner(RandomSuccessor(draft.key.seed), one_step)
+
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
+        """Return the planner with the run's seed."""
+        return decoding.planner(RandomSuccessor(run.key.seed), one_step)
 
 
 @dataclass(frozen=True)
@@ -72,4 +106,4 @@ class ZeroChange:
         return decoding.planner(policy, one_step)
 
 
-METHOD = ZeroChange()
+METHODS = {method.key: method for method in (RandomWalk(), ZeroChange())}
