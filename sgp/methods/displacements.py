@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Transition, Transitions
+from sgp.encoders import StateEncoder
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, StoreError, check_fields
@@ -75,24 +76,13 @@ def _place(name: str, action: Action) -> str:
     return f"argument {action.objects.index(name) + 1}" if name in action.objects else name
 
 
-class Encoder(Protocol):
-    """An encoder of states as vectors."""
-
-    def refuses(self, task: Task) -> str | None:
-        """Return why the task cannot be embedded, or None."""
-
-    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """Return the states' embeddings [n, D]."""
-        ...
+Features = TypeVar("Features", bound=StateEncoder)
 
 
-StateEncoder = TypeVar("StateEncoder", bound=Encoder)
-
-
-class Copy(Generic[StateEncoder]):
+class Copy(Generic[Features]):
     """Predictor of no change."""
 
-    def __init__(self, encoder_of: Callable[[Task], StateEncoder]):
+    def __init__(self, encoder_of: Callable[[Task], Features]):
         self.encoder_of = encoder_of
 
     def refuses(self, task: Task) -> str | None:
@@ -108,14 +98,14 @@ class Copy(Generic[StateEncoder]):
         return self.embed(task, states)
 
 
-class Displaced(Copy[StateEncoder]):
+class Displaced(Copy[Features]):
     """Predictor that adds the mean training displacement [D] of an action, or of its schema if the action is unseen.
 
     `means` has them by name (see `_named`). An action of an unseen schema is predicted to change nothing; a warning is
     logged.
     """
 
-    def __init__(self, encoder_of: Callable[[Task], StateEncoder], means: Mapping[str, Vectors]):
+    def __init__(self, encoder_of: Callable[[Task], Features], means: Mapping[str, Vectors]):
         super().__init__(encoder_of)
         self._means = means
 
@@ -340,9 +330,7 @@ def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
     return [Atom(predicate, tuple(objects)) for predicate, objects in record]
 
 
-def _means(
-    kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], StateEncoder]
-) -> dict[str, Vectors]:
+def _means(kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], Features]) -> dict[str, Vectors]:
     """Return the mean displacements [D] of schemas and, for kind "grounded", of actions, by name (see `_named`)."""
     changes: dict[str, list[Vectors]] = defaultdict(list)
     for task, before, action, after in transitions:

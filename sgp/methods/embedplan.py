@@ -90,10 +90,6 @@ class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransit
         "true-successors": GoalwardDecoding(compared="true"),  # upper bound: planning with perfect predictions
     }
 
-    def invariant(self, training: EmbedPlanTraining) -> bool:
-        """Return False: sentences contain names."""
-        return False
-
     def build(self, training: EmbedPlanTraining, domain: DomainText) -> LatentTransition:
         """Build the heads and the network on top of the frozen encoder."""
         return LatentTransition(encoder_of_domain(training.text, domain).dimension, training.shape)

@@ -92,6 +92,10 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         """Return False: training starts from random weights."""
         return False
 
+    def invariant(self, training: Training) -> bool:
+        """Return False: the network reads names of objects, unless a method says otherwise."""
+        return False
+
     def network(self, training: Training, domain: DomainText, seed: int) -> Net:
         """Build the network with initial weights from the seed; torch's global generator is not changed."""
         with torch.random.fork_rng(devices=[]):

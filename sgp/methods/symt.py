@@ -162,10 +162,6 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
     }
     sweep: Sequence[Settings] = ()  # empty: the planners are epochs
 
-    def invariant(self, training: SymTTraining) -> bool:
-        """Return False: invariance to names is learned, and only approximately."""
-        return False
-
     def build(self, training: SymTTraining, domain: DomainText) -> Model:
         """Build the network of the configured kind."""
         vocabulary = Vocabulary(domain, training.names)

@@ -129,7 +129,10 @@ class NearestEmbedding:
         self, nodes: Sequence[Node]
     ) -> tuple[list[Embeddings], list[Embeddings], NDArray[np.floating[Any]], Sequence[Any]]:
         """Return each node's embedding and its goal's, the predictions [n, D], and the predictor's memories."""
-        states = [self.encoder.embed(node.task, [node.state])[0] for node in nodes]
+        found: dict[int, Embeddings] = {}
+        for task, places in _by_task(nodes).items():
+            found.update(zip(places, self.encoder.embed(task, [nodes[place].state for place in places]), strict=True))
+        states = [found[place] for place in range(len(nodes))]
         memories: list[_Memory] = [node.memory or _Memory(self.encoder.embed_goal(node.task), None) for node in nodes]
         goals = [memory.goal for memory in memories]
         carried = [memory.carried for memory in memories]

@@ -14,7 +14,7 @@ from sgp.datasets.store import cache_folder
 from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import RetrievalConfig, learners_of, retrieve
-from sgp.methods import texts
+from sgp.methods import state_encoders
 from sgp.reports.tables import retrieval_table
 
 SYMBOLS = {"text.sentences": "symbols"}
@@ -107,7 +107,7 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
 def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, caplog):
     monkeypatch.setattr(sentences, "PRETRAINED", {"minilm": replace(sentences.PRETRAINED["minilm"], limit=20)})
     for known in ("_VECTORS", "_ENCODERS"):
-        monkeypatch.setattr(texts, known, {})
+        monkeypatch.setattr(state_encoders, known, {})
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})
         scores = retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=30)

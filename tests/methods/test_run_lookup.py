@@ -8,12 +8,12 @@ import shutil
 import pytest
 
 import sgp
-from sgp.api import run_for
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.errors import DomainMismatch
 from sgp.methods.loading import find_run_for_domain, is_shipped, shipped_folders
 from sgp.planning.pddl import Problem
+from sgp.solving import run_for
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 MOST_BYTES = 10_000_000  # of all shipped runs together
