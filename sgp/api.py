@@ -42,11 +42,11 @@ from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep
+from sgp.planning.policy import Embedding
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.subject import Variant
-from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import save_scores, write_card

@@ -14,8 +14,8 @@ from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import SupportsAttribution
 from sgp.planning.planner import Planner
+from sgp.planning.policy import Embedding
 from sgp.planning.rollout import Rollout, Step
-from sgp.planning.views import Embedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.labels import Labelled
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from sgp.planning.policy import Contrast, Embedding
 from sgp.planning.rollout import Rollout, Step, runners_up
 from sgp.planning.task import Task
-from sgp.planning.views import Contrast, Embedding
 from sgp.policies.nearest_embedding import NearestEmbedding
 
 FEATURES = 5  # listed by an explanation

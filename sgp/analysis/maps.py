@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from sgp.compilation import save_compiled
 from sgp.errors import InputError
-from sgp.planning.policy import Successors
+from sgp.planning.policy import Embedding, Successors
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
-from sgp.planning.views import Embedding
 
 FORMAT = 1
 MOST = 4000  # points of a map

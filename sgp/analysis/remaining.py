@@ -14,7 +14,7 @@ from sgp.planning.clock import LimitReached
 from sgp.planning.experts import QUICK, Stage, find_plan
 from sgp.planning.pddl import Action
 from sgp.planning.planner import Limit, clock_of
-from sgp.planning.regret import recorded_left, regrets
+from sgp.planning.recorded import recorded_left, regrets
 from sgp.planning.rollout import Rollout
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Task
@@ -40,7 +40,7 @@ class Remaining:
     optimal: bool
 
     def regrets(self, rollout: Rollout) -> list[float | None]:
-        """The regret of each step (`sgp.planning.regret`)."""
+        """The regret of each step (`sgp.planning.recorded`)."""
         return regrets(self.actions, (len(step.successor.actions) for step in rollout.steps))
 
     def record(self) -> dict[str, Any]:

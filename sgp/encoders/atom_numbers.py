@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.candidates import Candidates
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import Candidates, State, Successor, Task
 
 _UNKNOWN = -1
 

@@ -37,10 +37,9 @@ from sgp.encoders.kernels.marked_features import measured_rows, transition_featu
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
-from sgp.planning.candidates import Candidates, parts, rows_as_bytes
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import Candidates, State, Successor, Task, parts, rows_as_bytes
 
 _SCALARS = len(SCALARS_IN_WORDS)
 _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch

@@ -43,9 +43,9 @@ from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.state_encoders import save_sentence_vectors
+from sgp.planning.policy import TransitionModel
 from sgp.planning.subject import Variant
 from sgp.planning.trajectory import Trajectory
-from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
 from sgp.training.latent_transitions import ContrastTraining
 from sgp.workers import Jobs, executor

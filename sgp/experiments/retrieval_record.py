@@ -23,8 +23,8 @@ from sgp.evaluation.retrieval import Candidate, Pools, Query, evenly, prediction
 from sgp.experiments.retrieval import Learner, RetrievalConfig
 from sgp.files import write_text
 from sgp.methods.loading import load_model
+from sgp.planning.policy import SeenFromAction, TransitionModel, unit
 from sgp.planning.task import Task
-from sgp.planning.transition_model import SeenFromAction, TransitionModel, unit
 from sgp.progress import track
 from sgp.viewer.retrieved import FORMAT
 

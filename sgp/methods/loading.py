@@ -18,9 +18,9 @@ from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.declarations import DomainText
 from sgp.planning.planner import Planner
+from sgp.planning.policy import TransitionModel
 from sgp.planning.strategies import OtherPlanner, Restarts
 from sgp.planning.subject import Variant
-from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
 logger = logging.getLogger(__name__)

@@ -106,15 +106,9 @@ class Atoms(NamedTuple):
         for name in ("counts", "predicates", "arguments", "keys", "marks", "true", "links", "lists", "list_keys"):
             old = getattr(self, name)
             getattr(more, name)[: len(old)] = old
-        insert_keys(more.slots, more.keys, int(self.counts[0]))
-        _insert_lists(more)
+        insert_keys(more.slots, more.keys, 0, int(self.counts[0]))
+        insert_keys(more.list_slots, more.list_keys, self.indexes.lists, int(self.counts[1]))
         return more
-
-
-@compiled
-def _insert_lists(atoms: Atoms) -> None:
-    for which in range(atoms.indexes.lists, atoms.counts[1]):
-        atoms.list_slots[find_key(atoms.list_slots, atoms.list_keys, atoms.list_keys[which])] = which
 
 
 @inlined

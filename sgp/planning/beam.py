@@ -1,4 +1,4 @@
-"""Pooled candidates of a beam, and the decision paths to its nodes."""
+"""Pooled candidates of a beam."""
 
 from __future__ import annotations
 
@@ -11,51 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import Candidates
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import State, Successor
+from sgp.planning.task import Candidates, State, Successor
 
 # Plain integers: enumeration lookups are measurable in the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
-
-
-class Trail:
-    """A node and the decisions that led to it, newest first.
-
-    `Step` objects are built on request, because most paths are dropped.
-    """
-
-    __slots__ = ("_alone", "_decided", "_step", "before", "node")
-
-    def __init__(self, node: Node, decided: Callable[[], Step] | None = None, before: Trail | None = None):
-        self.node, self._decided, self.before = node, decided, before
-        self._step: Step | None = None
-        self._alone = False
-
-    @property
-    def step(self) -> Step | None:
-        """The last decision; None at the start."""
-        if self._step is None and self._decided is not None:
-            self._step = self._decided()
-        return self._step
-
-    def forget_others(self) -> None:
-        """Drop the candidates that were not chosen from each decision."""
-        path: Trail | None = self
-        while path is not None and not path._alone:
-            path._step = None if path.step is None else path.step.alone()
-            path._decided, path._alone = None, True
-            path = path.before
-
-    def steps(self) -> tuple[Step, ...]:
-        """The decisions, oldest first."""
-        steps = []
-        path: Trail | None = self
-        while path is not None and path.step is not None:
-            steps.append(path.step)
-            path = path.before
-        return tuple(reversed(steps))
 
 
 class Pool:
@@ -63,19 +24,19 @@ class Pool:
 
     def __init__(
         self,
-        paths: Sequence[Trail],
+        nodes: Sequence[Node],
         choices: Sequence[Candidates],
         rankings: Sequence[Ranking],
         rules: Rules,
     ):
-        self.paths, self.choices, self.rankings, self.tie = paths, choices, rankings, rules.tie
+        self.nodes, self.choices, self.rankings, self.tie = nodes, choices, rankings, rules.tie
         sizes = [len(choice) for choice in choices]
         self.starts = list(accumulate(sizes, initial=0))
         self.costs: NDArray[np.float64] = np.concatenate(
             [_checked(ranking, size) for ranking, size in zip(rankings, sizes, strict=True)]
         )
         if rules.additive:
-            self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
+            self.costs = self.costs + np.repeat([node.cost for node in nodes], sizes)
         # Identities of candidates: states, and the policy's keys if it gives them.
         self.states = [key for choice in choices for key in choice.identities]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
@@ -89,7 +50,7 @@ class Pool:
         self.marks[place] |= _FORCED
         self.closed[place] = False
         if not math.isfinite(self.costs[place]):
-            self.costs[place] = self.paths[self._origin(place)[0]].node.cost
+            self.costs[place] = self.nodes[self._origin(place)[0]].cost
 
     def find_goal(self, among: Sequence[int] | None = None) -> int | None:
         """Return the first open candidate that satisfies the goal, among all or some candidates."""
@@ -110,7 +71,7 @@ class Pool:
         Returns the number of unvisited candidates, and the number of these within the horizon.
         """
         seen = np.fromiter((state in visited for state in self.states), np.bool_, len(self.states))
-        ends = [path.node.length + choice.lengths for path, choice in zip(self.paths, self.choices, strict=True)]
+        ends = [node.length + choice.lengths for node, choice in zip(self.nodes, self.choices, strict=True)]
         beyond = np.concatenate(ends) > horizon
         self.marks[seen] |= _VISITED
         self.closed |= seen | beyond
@@ -159,10 +120,10 @@ class Pool:
             start = end
         return chosen, states, keys
 
-    def child(self, place: int) -> Trail:
-        """Return the path that ends in a candidate."""
+    def child(self, place: int) -> Node:
+        """Return the node that a candidate becomes."""
         which, index = self._origin(place)
-        ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
+        ranking, node, choice = self.rankings[which], self.nodes[which], self.choices[which]
         of_node = slice(self.starts[which], self.starts[which + 1])
         successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
         # The ranking's memories would retain the embeddings of all candidates along the path.
@@ -173,18 +134,18 @@ class Pool:
             own = marks.copy()
             own[index] |= _CHOSEN
             own[open_costs <= _tie_bound(open_costs.min(), tie)] |= _TIED
-            return Step(path.node.state, choice, costs, keys, own, index, note, written)
+            return Step(node.state, choice, costs, keys, own, index, note, written)
 
-        node = Node(
-            task=path.node.task,
+        return Node(
+            task=node.task,
             state=successor.state,
             memory=None if ranking.memories is None else ranking.memories[index],
             cost=float(self.costs[place]),
             arrived=successor,
-            before=path.node,
-            length=path.node.length + len(successor.actions),
+            before=node,
+            length=node.length + len(successor.actions),
+            decided=decided,
         )
-        return Trail(node, decided, path)
 
     def _successor(self, place: int) -> Successor:
         which, index = self._origin(place)

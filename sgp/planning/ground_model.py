@@ -14,7 +14,7 @@ from sgp.planning.clock import check_limits, stop_flag
 from sgp.planning.hash_table import Ints
 from sgp.planning.joins import Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
-from sgp.planning.operators import CSR, Goal, Operators, applicable_actions
+from sgp.planning.operators import CSR, Goal, Operators
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
@@ -56,7 +56,8 @@ class GroundModel(Instances):
         schemas, atoms, rows = _instances(
             index, _UNLIMITED if most is None else most, _UNLIMITED if in_all is None else in_all
         )
-        initial = _initial(index, atoms)
+        fluent = index.domain.fluent_predicates
+        initial = numbers_of(atoms, *index.rows([atom for atom in index.problem.init if atom.predicate in fluent]))
         atoms, adds = _added(atoms, schemas, rows)
         check_limits()
         needs, forbids, deletes = (
@@ -95,11 +96,6 @@ class GroundModel(Instances):
         )
         self._forms: dict[Abstraction, Forms] = {}
 
-    def applicable(self, fluents: Sequence[int]) -> list[int]:
-        """Return the actions applicable in the state of these fluents, in order."""
-        actions: list[int] = applicable_actions(self.operators, self.atoms, np.array(fluents, np.int32)).tolist()
-        return actions
-
     def search(
         self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
     ) -> tuple[Instances, SearchResult]:
@@ -119,7 +115,8 @@ class GroundModel(Instances):
 
     @cached_property
     def _plain(self) -> Ground:
-        return Ground(self.operators, self.rows, self.predicates, self.arguments, NO_SYMMETRY, self.goal)
+        most_adds = int(np.diff(self.operators.adds.indptr).max(initial=0))
+        return Ground(self.operators, self.rows, self.predicates, self.arguments, NO_SYMMETRY, self.goal, most_adds)
 
     @cached_property
     def _symmetric(self) -> Ground:
@@ -185,12 +182,6 @@ def _usable(lists: CSR, index_of: Ints, usable: _Mask) -> CSR:
     """Select the lists of usable actions and convert them to atom indices, without unreachable atoms."""
     indices = CSR(lists.indptr, index_of[lists.indices])
     return indices.where(indices.indices >= 0).rows(usable)
-
-
-def _initial(index: ProblemIndex, atoms: Atoms) -> Ints:
-    """Return the numbers of the initial fluent atoms."""
-    fluent = index.domain.fluent_predicates
-    return numbers_of(atoms, *index.rows([atom for atom in index.problem.init if atom.predicate in fluent]))
 
 
 @compiled

@@ -52,9 +52,9 @@ def find_row(slots: Ints, rows: Words, row: Words, key: np.uint64) -> np.int64:
 
 
 @compiled
-def insert_keys(slots: Ints, keys: Words, count: int) -> None:
-    """Insert the first `count` keys into an empty table."""
-    for entry in range(count):
+def insert_keys(slots: Ints, keys: Words, begin: int, end: int) -> None:
+    """Insert the keys from `begin` to `end` into an empty table."""
+    for entry in range(begin, end):
         slots[find_key(slots, keys, keys[entry])] = entry
 
 

@@ -64,7 +64,7 @@ class Schemas(NamedTuple):
     deletes: CSR  # [s]
     added: NDArray[np.bool_]  # [t], whether the step completes the last added atom
     literals: Literals
-    widest: Ints  # [1], greatest number of parameters plus one
+    widest: tuple[int, int, int]  # greatest numbers of parameters plus one, of added and of deleted atoms
 
 
 def constant_term(number: int) -> int:
@@ -80,6 +80,28 @@ def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
         row[place] = bound[term] if term >= 0 else (_NOTHING if term == _NOTHING else _CONSTANT - term)
 
 
+@inlined
+def write_atoms(
+    atoms: Atoms, literals: Literals, lists: CSR, schema: int, bound: Ints, new: bool, numbers: Ints, row: Ints
+) -> int:
+    """Write the atom numbers of a schema's literals under a binding, and return how many literals there are.
+
+    -1 is for an atom without a number. With `new`, such atoms are numbered; the result is FULL if the table is full.
+    """
+    count = 0
+    for literal in lists.indices[lists.indptr[schema] : lists.indptr[schema + 1]]:
+        write_atom(literals.terms, literal, bound, row)
+        if new:
+            numbers[count] = number_of(atoms, literals.predicates[literal], row)
+            if numbers[count] == FULL:
+                count = FULL
+                break
+        else:
+            numbers[count] = find_atom(atoms, literals.predicates[literal], row)
+        count += 1
+    return count
+
+
 @compiled
 def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Ints) -> bool:
     """Whether a literal is true under a binding."""
@@ -91,15 +113,6 @@ def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Int
         atom = find_atom(atoms, predicate, row)
         true = atom >= 0 and has(atoms.true, atom)
     return bool(true == literals.positive[literal])
-
-
-@compiled
-def _all_hold(atoms: Atoms, literals: Literals, checks: CSR, which: int, bound: Ints, row: Ints) -> bool:
-    """Whether all literals of a list are true under a binding."""
-    for place in range(checks.indptr[which], checks.indptr[which + 1]):
-        if not _holds(atoms, literals, checks.indices[place], bound, row):
-            return False
-    return True
 
 
 @inlined
@@ -177,11 +190,11 @@ def instances(
 ) -> tuple[int, Ints]:
     """Return the number of applicable instances, and the instances [at least k, 1 + p] in order.
 
-    A row has the schema and its arguments. With `ranks` [n], the ranks of objects within their classes, there is one of
-    the instances that differ only in interchangeable objects. With `only_new`, instances must add an atom with an
-    unseen form. The search stops with a number above `most` for more instances than `most`, or for more bindings of a
-    prefix of a schema's parameters than `most_bindings`. The number is FULL if the atom table is full. `rows` is a
-    buffer, replaced if too small. The result is incomplete once `stop` [1] is true.
+    A row has the schema and its arguments. `ranks` [n] are the ranks of objects within their classes: there is one of
+    the instances that differ only in interchangeable objects; with ranks of 0 there are all. With `only_new`, instances
+    must add an atom with an unseen form. The search stops with a number above `most` for more instances than `most`, or
+    for more bindings of a prefix of a schema's parameters than `most_bindings`. The number is FULL if the atom table is
+    full. `rows` is a buffer, replaced if too small. The result is incomplete once `stop` [1] is true.
     """
     count = 0
     literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
@@ -201,7 +214,10 @@ def instances(
         begin, steps = schemas.steps[schema], schemas.steps[schema + 1] - schemas.steps[schema]
         parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
         bindings[:] = 0
-        if not _all_hold(atoms, literals, schemas.first_checks, schema, bound, row):
+        holds, first_checks = True, schemas.first_checks
+        for check in first_checks.indices[first_checks.indptr[schema] : first_checks.indptr[schema + 1]]:
+            holds = holds and _holds(atoms, literals, check, bound, row)
+        if not holds:
             continue
         while depth >= 0:
             if stop[0]:
@@ -307,22 +323,12 @@ def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints, new: b
         indptr[place + 1] = indptr[place] + lists.indptr[schema + 1] - lists.indptr[schema]
     indices, row = np.empty(indptr[-1], np.int32), np.empty(literals.terms.shape[1], np.int32)
     for place in range(len(rows)):
-        begin, first = indptr[place], lists.indptr[rows[place, 0]]
-        for which in range(indptr[place + 1] - begin):
-            literal = lists.indices[first + which]
-            write_atom(literals.terms, literal, rows[place, 1:], row)
-            if new:
-                atom = number_of(atoms, literals.predicates[literal], row)
-                if atom == FULL:
-                    return FULL, CSR(indptr, indices)
-            else:
-                atom = find_atom(atoms, literals.predicates[literal], row)
-                excluded = (
-                    without.indices[without.indptr[place] : without.indptr[place + 1]]
-                    if len(without.indptr) > 1
-                    else without.indices[:0]
-                )
-                if is_in(excluded, atom):
-                    atom = -1
-            indices[begin + which] = atom
+        numbers = indices[indptr[place] : indptr[place + 1]]
+        if write_atoms(atoms, literals, lists, rows[place, 0], rows[place, 1:], new, numbers, row) == FULL:
+            return FULL, CSR(indptr, indices)
+        if len(without.indptr) > 1:
+            excluded = without.indices[without.indptr[place] : without.indptr[place + 1]]
+            for which in range(len(numbers)):
+                if is_in(excluded, numbers[which]):
+                    numbers[which] = -1
     return 0, CSR(indptr, indices)

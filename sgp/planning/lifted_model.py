@@ -16,14 +16,7 @@ from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
 from sgp.planning.symmetry import signatures_of, symmetric_objects
-from sgp.planning.width_search import (
-    TOO_MANY,
-    Lifted,
-    SearchLimits,
-    SearchResult,
-    applicable_instances,
-    search_states,
-)
+from sgp.planning.width_search import ONE_STEP, TOO_MANY, Lifted, SearchLimits, SearchResult, search_states
 
 MOST_CANDIDATES = 100_000  # applicable actions of a state, one per class that differs only in interchangeable objects
 MOST_LISTED = 1_000_000  # applicable actions of a state, each counted
@@ -47,10 +40,8 @@ class LiftedModel:
         static_goal_holds: bool,
     ):
         self._index = index
-        self._indices, self._atom = (
-            WeakMethod(index_of),
-            WeakMethod(atom_of),
-        )  # strong references would keep the task alive
+        # Strong references would keep the task alive.
+        self._indices, self._atom = WeakMethod(index_of), WeakMethod(atom_of)
         self._forms: dict[Abstraction, Forms] = {}
         self._number_of = np.full(1, FULL, np.int32)  # atom number by fluent index
         self._index_of = np.full(_ROOM, FULL, np.int32)  # fluent index by atom number
@@ -65,51 +56,38 @@ class LiftedModel:
         goal = Goal(wanted, unwanted, static_goal_holds)
         self._lifted = self._lifted._replace(goal=goal, static=np.unique(static))
 
-    def applicable(self, fluents: Sequence[int], representatives: bool) -> Instances:
-        """Return the actions applicable in the state of these fluents, in the order of the PDDL's actions and objects.
-
-        With `representatives`, there is one of the actions that differ only in interchangeable objects. Raises
-        OutOfMemory for more than MOST_CANDIDATES with `representatives`, else MOST_LISTED; LimitReached at the time
-        limit.
-        """
-        most = MOST_CANDIDATES if representatives else MOST_LISTED
-        rows = self._applicable(fluents, representatives, most)
-        if len(rows) > most:
-            raise _too_many(most)
-        return Instances(self._index, rows)
-
-    def count_applicable(self, fluents: Sequence[int], most: int) -> int:
-        """Count the actions applicable in the state of these fluents, up to `most` + 1."""
-        return len(self._applicable(fluents, False, most))
-
     def search(
         self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
     ) -> tuple[Instances, SearchResult]:
         """Run a width-1 search from the state of these fluents; also return the actions of the result.
 
-        Raises as `applicable`, for any state of the search.
+        With `representatives`, each state applies one of the actions that differ only in interchangeable objects.
+        Raises OutOfMemory if a state has more than MOST_CANDIDATES applicable actions (more than MOST_LISTED for all
+        one-step successors); LimitReached at the time limit.
         """
         most = MOST_LISTED if limits.one_step and not representatives else MOST_CANDIDATES
+        status, found, rows = self._search(fluents, abstraction, limits, representatives, most)
+        if status == TOO_MANY:
+            raise OutOfMemory(f"more than {most:,} instances of actions are applicable in one state")
+        changed = self._indices_of(found.changed)
+        identities = state_identities(fluents, found.indptr, changed)
+        return Instances(self._index, rows), found._replace(changed=changed, identities=identities)
+
+    def has_more_successors(self, fluents: Ints, most: int) -> bool:
+        """Whether more than `most` actions are applicable in the state of these fluents."""
+        return self._search(fluents, "none", ONE_STEP, False, most)[0] == TOO_MANY
+
+    def _search(
+        self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool, most: int
+    ) -> tuple[int, SearchResult, Ints]:
+        """Run a search with capacity for all of its atoms; the status is TOO_MANY or 0."""
         while True:
             state, forms = self._numbers_of(fluents), self._forms_of(abstraction)
-            status, found, rows = search_states(
-                None, self._lifted, forms, state, limits, representatives, most, stop_flag()
-            )
+            found = search_states(None, self._lifted, forms, state, limits, representatives, most, stop_flag())
             check_limits()
-            if status == TOO_MANY:
-                raise _too_many(most)
-            if status != FULL:
-                changed = self._indices_of(found.changed)
-                identities = state_identities(fluents, found.indptr, changed)
-                return Instances(self._index, rows), found._replace(changed=changed, identities=identities)
+            if found[0] != FULL:
+                return found
             self._grow()
-
-    def _applicable(self, fluents: Sequence[int], representatives: bool, most: int) -> Ints:
-        """Return the applicable instances; `most` + 1 if there are more."""
-        state, forms = self._numbers_of(np.array(fluents, np.int32)), self._forms_of("none")
-        rows = applicable_instances(self._lifted, forms, state, representatives, most, stop_flag())
-        check_limits()
-        return rows
 
     def _forms_of(self, abstraction: Abstraction) -> Forms:
         """Return the novelty forms of the atom table, cached for its current capacity."""
@@ -157,7 +135,3 @@ class LiftedModel:
             assert indices is not None, _OUTLIVED
             self._index_of[unmet] = indices(self._index.atoms(table.predicates[unmet], table.arguments[unmet]))
         return np.asarray(self._index_of[numbers])
-
-
-def _too_many(most: int) -> OutOfMemory:
-    return OutOfMemory(f"more than {most:,} instances of actions are applicable in one state")

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import Candidates, search
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.policy import Successors, one_of_each, one_step
-from sgp.planning.task import State, Task
+from sgp.planning.task import Candidates, State, Task
 from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
@@ -57,7 +56,7 @@ class Lookahead:
     def __call__(self, task: Task, state: State) -> Candidates:
         """Return the candidates of a state; none for a dead end."""
         limits = SearchLimits(False, self.layer or 0, self.min_novel or 0, self.states)
-        return search(task, state, self.abstraction, limits, self.representatives)
+        return task.search(state, self.abstraction, limits, self.representatives)
 
 
 def check_candidate_set(candidates: str, min_novel: int) -> None:

@@ -169,13 +169,6 @@ def write_applicable(state: Words, operators: Operators, before: Ints, changed: 
 
 
 @compiled
-def applicable_actions(operators: Operators, atoms: int, fluents: Ints) -> Ints:
-    """Return the actions applicable in the state of these fluents, in order."""
-    actions = np.empty(len(operators.needs.indptr), np.int32)
-    return actions[: write_applicable(words_of(fluents, atoms), operators, fluents, fluents[:0], actions)].copy()
-
-
-@compiled
 def apply(state: Words, operators: Operators, action: int) -> None:
     """Apply an action to the state in place."""
     deletes, adds = operators.deletes, operators.adds

@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from sgp.errors import ConfigurationError
 from sgp.planning.planner import Limit, Planner, horizon
-from sgp.planning.rollout import Rollout, Step
+from sgp.planning.rollout import Rollout, runners_up
 from sgp.planning.task import Task
 
 Override = tuple[int, int]  # step and index of the candidate taken there, both from 0
@@ -101,13 +99,7 @@ def _alternatives(level: Sequence[_Node], ranks: int) -> Iterator[tuple[_Node, i
     for rank in range(1, ranks):
         for node in level:
             for step in range(node.free, len(node.rollout.steps)):
-                others = _open_alternatives(node.rollout.steps[step])
+                decision = node.rollout.steps[step]
+                others = runners_up(decision.costs.tolist(), decision.open_to_choice.tolist(), decision.chosen)
                 if rank <= len(others):
                     yield node, step, others[rank - 1]
-
-
-def _open_alternatives(step: Step) -> list[int]:
-    """Return the indices of the other open candidates, cheapest first."""
-    possible = step.open_to_choice & np.isfinite(step.costs)
-    possible[step.chosen] = False
-    return [index for index in np.argsort(step.costs, kind="stable").tolist() if possible[index]]

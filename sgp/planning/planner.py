@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
-from sgp.planning.beam import Pool, Trail
-from sgp.planning.candidates import Candidates, state_keys
+from sgp.planning.beam import Pool
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Outcome, Rollout, Step, Written
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.rollout import Outcome, Rollout, Written
+from sgp.planning.task import Candidates, Successor, Task, state_keys
 from sgp.workers import worker_count
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
@@ -57,7 +57,6 @@ class Limit:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
-
         if self.processor and self.seconds is None:
             raise ConfigurationError("the limit is one of the processor, and on no seconds; expected seconds beside it")
 
@@ -84,7 +83,7 @@ ENDINGS: Mapping[type[BaseException], Outcome] = {
     MemoryError: Outcome.MEMORY,
 }
 """How a problem ends whose work was given up."""
-Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
+Watch = Callable[[Node], None]
 
 
 @dataclass
@@ -125,21 +124,21 @@ class Budget:
         return replace(first, seconds=self.seconds, reason=reason)
 
 
-class Fallback(Protocol):
+class Fallback(ABC):
     """A strategy for problems that a rollout did not solve."""
 
     @property
     def first_share(self) -> float:
         """The first rollout's share of a limit on seconds or decisions."""
-        ...
+        return 1.0
 
     def limit(self, limit: Limit) -> Limit:
         """Return the limit of all rollouts together, memory included."""
-        ...
+        return limit
 
+    @abstractmethod
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
         """Return a rollout that solves the problem, or the failed one with the seconds of all."""
-        ...
 
 
 def check_keep(keep: str) -> None:
@@ -245,7 +244,7 @@ class Planner:
 
         Each given jump is a step whose only candidate is forced at any cost. The policy ranks this candidate alone, so
         that its memories along the path are correct. The states after the jumps are visited. `watch` receives the best
-        node after every decision, and a function that returns the steps to it. Raises PlanError for a jump that is not
+        node after every decision. Raises PlanError for a jump that is not
         applicable.
         """
         search = _Search(0, task, limit)
@@ -255,7 +254,7 @@ class Planner:
             while search.outcome is None:
                 self._advance([search], clock)
                 if watch is not None:
-                    watch(search.beam[0].node, search.beam[0].steps)
+                    watch(search.beam[0])
         return search.rollout()
 
     def _advance(self, searches: Sequence[_Search], clock: Clock) -> None:
@@ -321,11 +320,10 @@ class _Search:
         self.outcome: Outcome | None = None
         self.reason = ""
         self.written: Written = ()
-        self.beam = [Trail(Node(task, task.init))]
+        self.beam = [Node(task, task.init)]
         self.visited = set(state_keys(task, task.init))
-        self.paths: list[Trail] = []  # the beam's paths with candidates, parallel to `nodes` and `choices`
-        self.nodes: list[Node] = []
-        self.choices: list[Candidates] = []
+        self.nodes: list[Node] = []  # those of the beam with candidates
+        self.choices: list[Candidates] = []  # their candidates
 
     @property
     def left(self) -> float:
@@ -338,7 +336,7 @@ class _Search:
     def end(self, error: BaseException) -> None:
         """End the search with the best path so far."""
         self.outcome, self.reason = ENDINGS[type(error)], str(error)
-        self.paths, self.nodes, self.choices = [], [], []
+        self.nodes, self.choices = [], []
 
     def begin(self, policy: Policy) -> None:
         if self.task.is_goal(self.task.init):
@@ -353,18 +351,18 @@ class _Search:
         for jump in jumps:
             if self.outcome is not None:
                 return
-            (path,) = self.beam
-            state = path.node.state
+            (node,) = self.beam
+            state = node.state
             for action in jump:
                 state = self.task.apply(state, action)
-            choice = Candidates.of(self.task, path.node.state, [Successor(tuple(jump), state)])
-            pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.rules)
+            choice = Candidates.of(self.task, node.state, [Successor(tuple(jump), state)])
+            pool = Pool([node], [choice], policy.rank([node], [choice]), policy.rules)
             pool.force(0)
             self.beam = [pool.child(0)]
             self.visited.update(state_keys(self.task, state))
             if self.task.is_goal(state):
                 self.outcome = Outcome.SOLVED
-            elif self.beam[0].node.length >= self.horizon:
+            elif self.beam[0].length >= self.horizon:
                 self.outcome = Outcome.HORIZON
             self._count()
 
@@ -373,19 +371,14 @@ class _Search:
         started = clock.now()
         try:
             with clock.within(self.left):
-                expanded = [(path, self._candidates(successors, path.node.state)) for path in self.beam]
+                found = [Candidates.of(self.task, node.state, successors(self.task, node.state)) for node in self.beam]
         except (LimitReached, MemoryError) as error:
             self.end(error)
         else:
-            expanded = [(path, choice) for path, choice in expanded if choice]
-            self.paths = [path for path, _ in expanded]
-            self.nodes = [path.node for path in self.paths]
-            self.choices = [choice for _, choice in expanded]
+            self.nodes = [node for node, choice in zip(self.beam, found, strict=True) if choice]
+            self.choices = list(filter(None, found))
         self.seconds += clock.now() - started
         self.prepared = min(self.prepared, self.task.seconds + self.seconds)
-
-    def _candidates(self, successors: Successors, state: State) -> Candidates:
-        return Candidates.of(self.task, state, successors(self.task, state))
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner, clock: Clock) -> None:
         """End the search, or select the next beam from the ranked candidates."""
@@ -402,8 +395,8 @@ class _Search:
             self._count()
             self.candidates += sum(map(len, self.choices))
             if planner.keep == "plan" or (planner.keep == "auto" and self.candidates > MOST_SAVED):
-                for path in self.beam:
-                    path.forget_others()
+                for node in self.beam:
+                    node.drop_other_candidates()
         self.seconds += clock.now() - started
 
     def _count(self) -> None:
@@ -414,7 +407,7 @@ class _Search:
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         rules = planner.policy.rules
-        pool = Pool(self.paths, self.choices, rankings, rules)
+        pool = Pool(self.nodes, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = None if rules.only_chosen else pool.find_goal()
         dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
@@ -442,7 +435,7 @@ class _Search:
             return
         beam = [pool.child(place) for place in chosen]
         self.visited.update(pool.states[place] for place in chosen)
-        self.beam = [path for path in beam if path.node.length < self.horizon]
+        self.beam = [node for node in beam if node.length < self.horizon]
         if not self.beam:
             self.beam, self.outcome = beam[:1], Outcome.HORIZON
 

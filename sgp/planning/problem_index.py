@@ -89,7 +89,3 @@ class Instances:
             objects = tuple([names[argument] for argument in arguments[: len(schema.parameters)]])
             known = self._actions[number] = Action(schema.name, objects)
         return known
-
-    def schema(self, number: int) -> str:
-        """Return an action's schema name."""
-        return self._index.schemas[int(self.rows[number, 0])].name

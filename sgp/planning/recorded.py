@@ -10,7 +10,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -28,7 +28,8 @@ from sgp.planning.subject import Subject, read_subject
 FORMAT = 1
 PACKED = ".gz"  # suffix of compressed files, which take about a fifteenth of the space
 _STEP = re.compile(r'\{"record": ?"step"')
-_KEPT = 16  # rollouts of a file whose steps are cached
+_CACHED = 16  # rollouts of a file whose steps are cached
+DEAD_END = "dead end"  # recorded number of remaining actions if no plan leads to the goal
 
 
 class Standing(NamedTuple):
@@ -40,21 +41,27 @@ class Standing(NamedTuple):
     @property
     def contends(self) -> bool:
         """Whether the candidate was open to choice and tied with the cheapest; order breaks such ties."""
-        return _contends(self.marks)
+        return self.marks.open_to_choice and Mark.TIED in self.marks
 
 
 @dataclass(frozen=True)
 class Recorded:
     """One rollout of a file: its head, on line `line` (from 1), and one record per step.
 
-    `read_heads` reads the steps on request. Values derived from a damaged record raise KeyError, TypeError, ValueError,
-    IndexError or AttributeError; unreadable PDDL or plan text raises PddlError or PlanError.
+    The steps are read on request if `loaded` is None, because files may be large. Values derived from a damaged record
+    raise KeyError, TypeError, ValueError, IndexError or AttributeError; unreadable PDDL or plan text raises PddlError
+    or PlanError.
     """
 
     source: str
     line: int
     head: Mapping[str, Any]
-    steps: Sequence[Mapping[str, Any]]
+    loaded: Sequence[Mapping[str, Any]] | None = None
+
+    @property
+    def steps(self) -> Sequence[Mapping[str, Any]]:
+        """The records of the steps. Raises StoreError if the file was changed or is gone."""
+        return _steps_of(self.source, self.line, self.head["steps"]) if self.loaded is None else self.loaded
 
     @property
     def place(self) -> str:
@@ -162,11 +169,7 @@ def cost_of(candidate: Mapping[str, Any]) -> float:
 
 def contends(candidate: Mapping[str, Any]) -> bool:
     """Whether a candidate was open to choice and tied with the cheapest; order breaks such ties."""
-    return _contends(marks_of(tuple(candidate["marks"])))
-
-
-def _contends(marks: Mark) -> bool:
-    return marks.open_to_choice and Mark.TIED in marks
+    return Standing(marks_of(tuple(candidate["marks"])), 0).contends
 
 
 def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
@@ -187,43 +190,17 @@ def read_recorded(path: Path | str) -> list[Recorded]:
 def read_heads(path: Path | str) -> list[Recorded]:
     """Read the heads of a file's rollouts; steps are read on request, because files may be large.
 
-    Raises StoreError for a truncated file or one that is no record of rollouts. Reading a step raises it if the step
-    was changed or the file is gone.
+    Raises StoreError for a truncated file or one that is no record of rollouts.
     """
-    return [
-        Recorded(str(path), number, head, _StepsOnDemand(str(path), place, len(steps)))
-        for place, (number, head, steps) in enumerate(_rollouts(Path(path)))
-    ]
+    return [Recorded(str(path), number, head) for number, head, _ in _rollouts(Path(path))]
 
 
-@dataclass(frozen=True)
-class _StepsOnDemand(Sequence[Mapping[str, Any]]):
-    """The steps of the rollout at an index (from 0) of a file, read on request."""
-
-    source: str
-    place: int
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._read[place]
-
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        return iter(self._read)
-
-    @property
-    def _read(self) -> tuple[Mapping[str, Any], ...]:
-        return _steps_of(self.source, self.place, self.length)
-
-
-@lru_cache(maxsize=_KEPT)
-def _steps_of(source: str, place: int, length: int) -> tuple[Mapping[str, Any], ...]:
-    found = read_recorded(source)
-    if place >= len(found) or len(found[place].steps) != length:
-        raise StoreError(f"{source} has changed since it was listed; list the recorded rollouts again")
-    return tuple(found[place].steps)
+@lru_cache(maxsize=_CACHED)
+def _steps_of(source: str, line: int, length: int) -> Sequence[Mapping[str, Any]]:
+    for recorded in read_recorded(source):
+        if recorded.line == line and len(recorded.steps) == length:
+            return recorded.steps
+    raise StoreError(f"{source} has changed since it was listed; list the recorded rollouts again")
 
 
 def map_file(path: Path | str) -> Path:
@@ -274,3 +251,27 @@ def _parsed(path: Path | str, number: int, line: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path}, line {number}: cut or changed ({error}); record the rollout again") from error
     return record if isinstance(record, dict) else {}
+
+
+def regrets(left: Sequence[float | None], taken: Iterable[int]) -> list[float | None]:
+    """Regret of each step: its actions plus the remaining actions after it, minus the remaining actions before it.
+
+    `left` has the remaining actions of every state [steps + 1], infinite in a dead end and None if unknown. `taken` has
+    the actions of each step. The regret is 0 on an optimal path, infinite for the step into a dead end, None if unknown
+    or within a dead end.
+    """
+    return [
+        None if before is None or after is None or before == math.inf else actions + after - before
+        for before, after, actions in zip(left, left[1:], taken, strict=False)
+    ]
+
+
+def recorded_left(actions: Iterable[float | None], optimal: bool) -> dict[str, Any]:
+    """Encode the remaining actions for a record's head, without infinities, and whether they are minimal."""
+    return {"actions": [DEAD_END if each == math.inf else each for each in actions], "optimal": optimal}
+
+
+def read_left(left: Mapping[str, Any]) -> tuple[list[float | None], bool]:
+    """Decode the remaining actions of every state, and whether they are minimal, from a record's head."""
+    actions = [math.inf if each == DEAD_END else None if each is None else float(each) for each in left["actions"]]
+    return actions, bool(left["optimal"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,36 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
 
     With `only_static`, joins use only static literals.
     """
-    arrays, counts = _Arrays(index, only_static), _counts(index)
-    for schema in index.schemas:
-        fitting = [int(index.of_types(parameter.types).sum()) for parameter in schema.parameters]
-        literals = [literal for literal in schema.precondition if arrays.joins(literal)]
-        arrays.add(schema, _binding_order(schema, literals, counts, fitting))
-    return arrays.schemas()
+    builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
+    found = [builder.schema(schema, counts) for schema in index.schemas]
+    steps = [step for _, own in found for step in own]
+    first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in found]) for part in range(5))
+    indexes = Indexes.of(builder.indexes, objects, index.arity)
+    predicates, positive, terms = ([literal[part] for literal in builder.literals] for part in range(3))
+    ends = np.cumsum([0, *(len(own) for _, own in found)])
+    schemas = Schemas(
+        steps=ends.astype(np.int32),
+        parameters=np.array([step.parameter for step in steps], np.int32),
+        remaining_slots=np.array([step.remaining_slots for step in steps], np.int32),
+        fits=np.array([step.fits for step in steps], np.bool_).reshape(len(steps), objects),
+        values=CSR.of([np.flatnonzero(step.fits).tolist() for step in steps]),
+        sources=builder.rows([step.sources for step in steps], indexes, 7),
+        supports=builder.rows([step.supports for step in steps], indexes, 4),
+        checks=CSR.of([step.checks for step in steps]),
+        first_checks=first_checks,
+        needs=needs,
+        forbids=forbids,
+        adds=adds,
+        deletes=deletes,
+        added=np.array([step.added for step in steps], np.bool_),
+        literals=Literals(
+            np.array(predicates, np.int32),
+            np.array(positive, np.bool_),
+            np.array(terms, np.int32).reshape(-1, index.arity),
+        ),
+        widest=(1 + int(np.diff(ends).max()), int(np.diff(adds.indptr).max()), int(np.diff(deletes.indptr).max())),
+    )
+    return schemas, indexes
 
 
 def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
@@ -69,68 +94,76 @@ def _binding_order(
     return order
 
 
-class _Arrays:
-    """A builder of schema arrays."""
+class _Step(NamedTuple):
+    """One step of a schema's binding order, with the columns of `Schemas`."""
+
+    parameter: int
+    remaining_slots: int
+    fits: NDArray[np.bool_]
+    sources: list[tuple[int, ...]]
+    supports: list[tuple[int, ...]]
+    checks: list[int]
+    added: bool
+
+
+class _Builder:
+    """A builder of schema arrays, with the literals and indexes so far."""
 
     def __init__(self, index: ProblemIndex, only_static: bool):
         self._index, self._only_static, self._fluent = index, only_static, index.domain.fluent_predicates
-        self._steps = [0]
-        self._parameters, self._remaining_slots, self._fits = list[int](), list[int](), list[NDArray[np.bool_]]()
-        self._sources, self._supports = list[list[tuple[int, ...]]](), list[list[tuple[int, ...]]]()
-        self._checks, self._added = list[list[int]](), list[bool]()
-        self._first_checks, self._needs, self._forbids = list[list[int]](), list[list[int]](), list[list[int]]()
-        self._adds, self._deletes = list[list[int]](), list[list[int]]()
-        self._literals: list[tuple[int, bool, list[int]]] = []
-        self._indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
+        self.literals: list[tuple[int, bool, list[int]]] = []
+        self.indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
 
-    def joins(self, literal: Literal) -> bool:
-        """Whether joins use a precondition literal."""
-        return not self._only_static or literal.atom.predicate not in self._fluent
-
-    def add(self, schema: Schema, order: Sequence[int]) -> None:
+    def schema(self, schema: Schema, counts: Mapping[str, tuple[int, ...]]) -> tuple[list[list[int]], list[_Step]]:
+        """Return lists of literals (without parameters, needed, forbidden, added, deleted), and the steps in order."""
         names = [parameter.name for parameter in schema.parameters]
+        fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
+        joined = [
+            each for each in schema.precondition if not (self._only_static and each.atom.predicate in self._fluent)
+        ]
+        order = _binding_order(schema, joined, counts, [int(mask.sum()) for mask in fits])
         bound_at = {names[place]: step for step, place in enumerate(order)}
 
         def complete_at(literal: Literal) -> int:
             return max((bound_at[name] for name in literal.atom.objects if name in bound_at), default=-1)
 
         whole = [(complete_at(literal), self._literal(literal, names), literal) for literal in schema.precondition]
-        for lists, sign in ((self._needs, True), (self._forbids, False)):
-            fluent = (each for each in whole if each[2].atom.predicate in self._fluent and each[2].positive is sign)
-            lists.append([number for _, number, _ in fluent])
-        precondition = [each for each in whole if self.joins(each[2])]
-        for lists, sign in ((self._adds, True), (self._deletes, False)):
-            lists.append([self._literal(literal, names) for literal in schema.effect if literal.positive is sign])
+        fluent = [(number, each.positive) for _, number, each in whole if each.atom.predicate in self._fluent]
+        precondition = [each for each in whole if each[2] in joined]
+        lists = [
+            [number for step, number, _ in precondition if step < 0],
+            *([number for number, positive in fluent if positive is sign] for sign in (True, False)),
+            *(
+                [self._literal(literal, names) for literal in schema.effect if literal.positive is sign]
+                for sign in (True, False)
+            ),
+        ]
         added = max((complete_at(literal) for literal in schema.effect if literal.positive), default=-1)
-        self._first_checks.append([number for step, number, _ in precondition if step < 0])
-        fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
+        steps = []
         for step, place in enumerate(order):
-            own = [(number, each) for at, number, each in precondition if at == step]
-            self._parameters.append(place)
-            self._fits.append(fits[place])
-            behind = [later for later in order[step + 1 :] if later < place]
-            self._remaining_slots.append(sum(bool((fits[later] & fits[place]).any()) for later in behind))
-            self._checks.append([number for number, _ in own])
+            later_slots = [later for later in order[step + 1 :] if later < place]
             before, upto = ({names[each] for each in order[:end]} for end in (step, step + 1))
-            joined = [
-                (at, number, atom)
-                for at, number, (atom, positive) in precondition
-                if positive and atom.predicate != "=" and names[place] in atom.objects
-            ]
-            self._sources.append(
-                [
-                    (
-                        *(found := self._lookup(number, atom, names, before)),
-                        found[1],
-                        atom.objects.index(names[place]),
-                        int(at == step and atom.objects.count(names[place]) == 1),
-                    )
-                    for at, number, atom in joined
-                ]
+            sources, supports = list[tuple[int, ...]](), list[tuple[int, ...]]()
+            for at, number, (atom, positive) in precondition:
+                if not positive or atom.predicate == "=" or names[place] not in atom.objects:
+                    continue
+                literal, column = self._lookup(number, atom, names, before)
+                exact = at == step and atom.objects.count(names[place]) == 1
+                sources.append((literal, column, column, atom.objects.index(names[place]), int(exact)))
+                if at > step:
+                    supports.append(self._lookup(number, atom, names, upto))
+            steps.append(
+                _Step(
+                    parameter=place,
+                    remaining_slots=sum(bool((fits[later] & fits[place]).any()) for later in later_slots),
+                    fits=fits[place],
+                    sources=sources,
+                    supports=supports,
+                    checks=[number for at, number, _ in precondition if at == step],
+                    added=step == added,
+                )
             )
-            self._supports.append([self._lookup(number, atom, names, upto) for at, number, atom in joined if at > step])
-            self._added.append(step == added)
-        self._steps.append(self._steps[-1] + len(order))
+        return lists, steps
 
     def _literal(self, literal: Literal, names: Sequence[str]) -> int:
         atom, positive = literal
@@ -138,20 +171,20 @@ class _Arrays:
             names.index(name) if name in names else constant_term(self._index.numbers[name]) for name in atom.objects
         ]
         predicate = EQUATION if atom.predicate == "=" else self._index.predicates[atom.predicate]
-        self._literals.append((predicate, positive, terms + [-1] * (self._index.arity - len(terms))))
-        return len(self._literals) - 1
+        self.literals.append((predicate, positive, terms + [-1] * (self._index.arity - len(terms))))
+        return len(self.literals) - 1
 
     def _lookup(self, literal: int, atom: Atom, names: Sequence[str], bound: Collection[str]) -> tuple[int, int]:
         """Return a literal and, for its bound terms, the index number within its predicate."""
         given = tuple(place for place, name in enumerate(atom.objects) if name in bound or name not in names)
-        own = self._indexes[self._index.predicates[atom.predicate]]
+        own = self.indexes[self._index.predicates[atom.predicate]]
         return literal, own.setdefault(given, len(own))
 
-    def _rows(self, found: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
+    def rows(self, found: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
         """Build the sources or supports of each step; index numbers are relative to the literal's predicate."""
         rows = []
         for literal, number, *further in chain.from_iterable(found):
-            predicate, _, terms = self._literals[literal]
+            predicate, _, terms = self.literals[literal]
             index = int(indexes.indptr[predicate]) + number
             place, first = indexes.direct[index].tolist()
             term = terms[place] if place >= 0 else _NOTHING
@@ -159,32 +192,3 @@ class _Arrays:
                 first, term = first + constant_term(term), _NOTHING
             rows.append((literal, index, _NOTHING if place == SEVERAL else first, term, *further))
         return Rows(np.cumsum([0, *map(len, found)]).astype(np.int32), np.array(rows, np.int32).reshape(-1, width))
-
-    def schemas(self) -> tuple[Schemas, Indexes]:
-        count = len(self._index.names)
-        indexes = Indexes.of(self._indexes, count, self._index.arity)
-        steps = np.array(self._steps, np.int32)
-        predicates, positive, terms = ([each[part] for each in self._literals] for part in range(3))
-        schemas = Schemas(
-            steps,
-            np.array(self._parameters, np.int32),
-            np.array(self._remaining_slots, np.int32),
-            np.array(self._fits, np.bool_).reshape(len(self._fits), count),
-            CSR.of([np.flatnonzero(each).tolist() for each in self._fits]),
-            self._rows(self._sources, indexes, 7),
-            self._rows(self._supports, indexes, 4),
-            CSR.of(self._checks),
-            CSR.of(self._first_checks),
-            CSR.of(self._needs),
-            CSR.of(self._forbids),
-            CSR.of(self._adds),
-            CSR.of(self._deletes),
-            np.array(self._added, np.bool_),
-            Literals(
-                np.array(predicates, np.int32),
-                np.array(positive, np.bool_),
-                np.array(terms, np.int32).reshape(-1, self._index.arity),
-            ),
-            np.array([1 + np.diff(steps).max()], np.int32),
-        )
-        return schemas, indexes

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, grow
-from sgp.planning.candidates import Candidates, rows_as_bytes
 from sgp.planning.hash_table import Ints, Words, empty_slots, find_row, hash_row
-from sgp.planning.operators import Goal, apply, is_goal, true_atoms, words_of, write_applicable
+from sgp.planning.operators import CSR, apply, grouped, is_goal, true_atoms, words_of, write_applicable
 from sgp.planning.symmetry import Symmetry, representatives, symmetric_identities, symmetric_identity
-from sgp.planning.task import State, Task
+from sgp.planning.task import Candidates, State, Task, rows_as_bytes
 from sgp.planning.width_search import Ground
 
 
@@ -39,9 +38,10 @@ class StateSpace:
             return None
         ground = model.arrays(up_to_symmetry)
         start = words_of(np.array(task.fluents(task.init), np.int32), model.atoms)
-        table, steps = _expand(ground, start, most, empty_slots(2 * most))
+        table, origins, targets, goals = _expand(ground, start, most, empty_slots(2 * most))
         if len(table) > most:
             return None
+        steps = _distances(grouped(targets, origins, len(table)), goals)
         places = {row: place for place, row in enumerate(rows_as_bytes(_keys(ground.symmetry, table)))}
         return cls(task, table, np.where(steps < 0, np.inf, steps), ground.symmetry, places)
 
@@ -90,8 +90,8 @@ def _keys(symmetry: Symmetry, rows: Words) -> Words:
 
 
 @compiled
-def _expand(ground: Ground, start: Words, most: int, slots: Ints) -> tuple[Words, Ints]:
-    """Return the states in breadth-first order, and their goal distances, -1 for dead ends.
+def _expand(ground: Ground, start: Words, most: int, slots: Ints) -> tuple[Words, Ints, Ints, NDArray[np.bool_]]:
+    """Return the states [n, w] in breadth-first order, the edges' origins and targets, and a mask [n] of goal states.
 
     There are `most` + 1 states if the space is larger. `slots` is an empty hash table.
     """
@@ -129,25 +129,17 @@ def _expand(ground: Ground, start: Words, most: int, slots: Ints) -> tuple[Words
             if count > most:
                 break
         place += 1
-    return table[:count].copy(), _distances(table[:count], goal, origins[:edges], targets[:edges])
+    goals = np.array([is_goal(table[place], goal) for place in range(count)])
+    return table[:count].copy(), origins[:edges], targets[:edges], goals
 
 
 @compiled
-def _distances(table: Words, goal: Goal, origins: Ints, targets: Ints) -> Ints:
+def _distances(predecessors: CSR, goals: NDArray[np.bool_]) -> Ints:
     """Return the shortest distances [n] along edges to goals, -1 if there is none."""
-    count = len(table)
-    indptr = np.zeros(count + 1, np.int32)  # start of each state's predecessors
-    for target in targets:
-        indptr[target + 1] += 1
-    for place in range(count):
-        indptr[place + 1] += indptr[place]
-    before, filled = np.empty(len(origins), np.int32), indptr[:-1].copy()
-    for edge in range(len(origins)):
-        before[filled[targets[edge]]] = origins[edge]
-        filled[targets[edge]] += 1
+    count = len(goals)
     distances, queue, waiting = np.full(count, -1, np.int32), np.empty(count, np.int32), 0
     for place in range(count):
-        if is_goal(table[place], goal):
+        if goals[place]:
             distances[place] = 0
             queue[waiting] = place
             waiting += 1
@@ -155,7 +147,7 @@ def _distances(table: Words, goal: Goal, origins: Ints, targets: Ints) -> Ints:
     while done < waiting:
         place = queue[done]
         done += 1
-        for origin in before[indptr[place] : indptr[place + 1]]:
+        for origin in predecessors.indices[predecessors.indptr[place] : predecessors.indptr[place + 1]]:
             if distances[origin] < 0:
                 distances[origin] = distances[place] + 1
                 queue[waiting] = origin

@@ -13,7 +13,7 @@ import numpy as np
 from sgp.errors import ConfigurationError, UnsolvableProblem
 from sgp.memory import give_back, resident_memory
 from sgp.planning.experts import LAMA_FIRST, find_plan
-from sgp.planning.planner import Budget, Limit, Planner, horizon
+from sgp.planning.planner import Budget, Fallback, Limit, Planner, horizon
 from sgp.planning.policy import Node, Policy, Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task
@@ -27,16 +27,12 @@ LEAST_MEGABYTES = 64  # minimum to start Fast Downward
 
 
 @dataclass(frozen=True)
-class OtherPlanner:
+class OtherPlanner(Fallback):
     """Another planner for problems that are not solved yet, with half of the remaining limit."""
 
     planner: Planner
     number: int  # index among the planners, from 2
     first_share = SHARE
-
-    def limit(self, limit: Limit) -> Limit:
-        """Return the limit of all rollouts together, unchanged."""
-        return limit
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
         """Return the other planner's rollout, or the failed one."""
@@ -53,7 +49,7 @@ class OtherPlanner:
 
 
 @dataclass(frozen=True)
-class Restarts:
+class Restarts(Fallback):
     """Restarts from planners in turn after a dead end, a horizon, or an exhausted share.
 
     Without a limit on seconds or decisions, there are at most `most` restarts, each with the horizon of the problem's
@@ -75,10 +71,6 @@ class Restarts:
     def first_share(self) -> float:
         """The first rollout's share of a limit."""
         return SHARE if self.most else 1.0
-
-    def limit(self, limit: Limit) -> Limit:
-        """Return the limit of all rollouts together, unchanged."""
-        return limit
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
         """Return the first restart that solves the problem, or the failed rollout."""
@@ -141,15 +133,13 @@ def luby(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class LamaFallback:
+class LamaFallback(Fallback):
     """LAMA's first iteration on problems that no rollout solved, with the remaining time.
 
     The policy has half of a problem's seconds and of the available memory. `LAMA_FIRST` runs in its own process with
     the rest of both, or with its own time limit if there is no limit. Each step of its plan has one forced candidate of
     cost 0. Raises ToolError if Fast Downward is missing or fails.
     """
-
-    first_share = 1.0
 
     def limit(self, limit: Limit) -> Limit:
         """Return the limit of all rollouts together."""

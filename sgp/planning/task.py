@@ -1,22 +1,26 @@
-"""Executable form of a problem: states, successors and goal test over pymimir."""
+"""Executable form of a problem: states over pymimir, goal test, and candidates found by compiled searches."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 from typing import Literal as OneOf
 
+import numpy as np
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
 from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel, TooLarge
+from sgp.planning.hash_table import Ints, Words
 from sgp.planning.lifted_model import LiftedModel
 from sgp.planning.native import native_problem
+from sgp.planning.novelty_forms import Abstraction
+from sgp.planning.operators import state_identities, state_identity
 from sgp.planning.pddl import (
     Action,
     Atom,
@@ -27,7 +31,8 @@ from sgp.planning.pddl import (
     ProblemText,
     format_problem,
 )
-from sgp.planning.problem_index import ProblemIndex
+from sgp.planning.problem_index import Instances, ProblemIndex
+from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
@@ -198,21 +203,32 @@ class Task:
         text = replace(self.text, init=self.atoms(state))
         return replace(self.problem, problem_pddl=format_problem(text))
 
-    def successors(self, state: State, representatives: bool = False) -> list[Successor]:
-        """Return the states one action away, in the order of the PDDL's actions and objects."""
-        actions = self.applicable(state, representatives)
-        return [Successor((action,), self.after(state, action)) for action in with_limit_checks(actions)]
+    def successors(self, state: State, representatives: bool = False) -> Candidates:
+        """Return the states one action away, in the order of the PDDL's actions and objects.
 
-    def applicable(self, state: State, representatives: bool = False) -> list[Action]:
-        """Return the actions applicable in `state`, in the order of the PDDL's actions and objects.
-
-        If joins find the actions, `representatives` selects one of those that differ only in interchangeable objects.
-        Without full instantiation, this also applies without `representatives` if there would be too many actions.
+        There is one candidate per applicable action; candidates may be equal to each other or to `state`. With
+        `representatives`, or with too many applicable actions, there is one per class of actions that differ only in
+        interchangeable objects.
         """
-        if self.model is not None and not self.joins(representatives):
-            return list(map(self.model.action, self.model.applicable(self.fluents(state))))
-        instances = self.lifted.applicable(self.fluents(state), representatives or self.has_many_actions)
-        return [instances.action(number) for number in with_limit_checks(range(len(instances)))]
+        return self.search(state, "none", ONE_STEP, representatives)
+
+    def applicable(self, state: State) -> list[Action]:
+        """Return the last actions of `successors`."""
+        return self.successors(state).actions
+
+    def search(self, state: State, abstraction: Abstraction, limits: SearchLimits, representatives: bool) -> Candidates:
+        """Run a width-1 search from a state.
+
+        With `representatives`, or with too many applicable actions, each state of the search applies one of the
+        actions that differ only in interchangeable objects. Raises LimitReached.
+        """
+        fluents = np.array(self.fluents(state), np.int32)
+        if self.model is None or self.joins(representatives):
+            few = representatives or self.has_many_actions
+            instances, result = self.lifted.search(fluents, abstraction, limits, few)
+        else:
+            instances, result = self.model.search(fluents, abstraction, limits, representatives)
+        return Candidates(self, state, fluents, result, instances)
 
     def after(self, state: State, action: Action) -> State:
         """Return the state after an applicable action."""
@@ -299,7 +315,7 @@ class Task:
 
         The candidates are the same.
         """
-        return (representatives and self.has_many_actions) or self.model is None
+        return self.model is None or (representatives and len(self.model) > MOST_LISTED and self.has_many_actions)
 
     def is_relaxed_dead_end(self, state: State) -> bool:
         """Whether a state is a dead end under delete relaxation (h_max infinite).
@@ -316,7 +332,7 @@ class Task:
 
         Omitted actions differ from a listed one only in interchangeable objects.
         """
-        return self.lifted.count_applicable(self.fluents(self.init), MOST_LISTED) > MOST_LISTED
+        return self.lifted.has_more_successors(np.array(self.fluents(self.init), np.int32), MOST_LISTED)
 
     @cached_property
     def lifted(self) -> LiftedModel:
@@ -332,9 +348,118 @@ class Task:
         """Return all atoms true in `state`, static ones first; every encoder reads this view."""
         return self.static_atoms + tuple(map(self.fluent, self.fluents(state)))
 
-    def state_count(self) -> int:
-        """Number of distinct states generated so far, which determines memory use."""
-        return int(self._repository.get_state_count())
+
+class Candidates(Sequence[Successor]):
+    """States found by a compiled search from one state.
+
+    `fluents` are the indices of the true fluents of `state`. Candidate i differs from `state` in `changed[indptr[i] :
+    indptr[i + 1]]`. `lengths` [n] are path lengths in actions. `goals` [n] marks goal states. `parents` [n] index the
+    full search result, -1 for `state`. `identities` [n] distinguish states; each is one of the `state_keys`.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        state: State,
+        fluents: Ints,
+        result: SearchResult,
+        instances: Instances | None,
+        places: range | None = None,
+    ):
+        self._task, self._state, self._result, self._instances = task, state, result, instances
+        self._places = range(len(result.steps)) if places is None else places  # indices into the search result
+        chosen, ends = slice(self._places.start, self._places.stop), self._places.stop + 1
+        indptr = result.indptr[self._places.start : ends]
+        self.fluents, self.indptr, self.changed = fluents, indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
+        self.parents, _, self.lengths, goals = np.ascontiguousarray(result.steps[chosen].T)
+        self.goals = goals.astype(np.bool_)
+        self.identities: list[Hashable] = rows_as_bytes(result.identities[chosen])
+        self._made: dict[int, Successor] = {}
+
+    @classmethod
+    def of(cls, task: Task, state: State, successors: Sequence[Successor]) -> Candidates:
+        """Wrap existing successors; return candidates unchanged."""
+        if isinstance(successors, Candidates):
+            return successors
+        fluents = task.fluents(state)
+        changes = [sorted(set(fluents).symmetric_difference(task.fluents(each.state))) for each in successors]
+        indptr, before = np.cumsum([0, *map(len, changes)]), np.array(fluents, np.int32)
+        changed = np.array([fluent for change in changes for fluent in change], np.int32)
+        steps = [
+            (-1 if parent is None else parent, -1, len(actions), task.is_goal(after))
+            for actions, after, parent in successors
+        ]
+        identities = state_identities(before, indptr, changed)
+        result = SearchResult(np.array(steps, np.int32).reshape(-1, 4), identities, indptr, changed)
+        made = cls(task, state, before, result, None)
+        made._made = dict(enumerate(successors))
+        return made
+
+    @property
+    def actions(self) -> list[Action]:
+        """The last action to each candidate [n]."""
+        if self._instances is None:
+            return [successor.actions[-1] for successor in self]
+        return [
+            self._instances.action(int(self._result.steps[place, ACTION])) for place in with_limit_checks(self._places)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Successor: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Successor]: ...
+
+    def __getitem__(self, index: int | slice) -> Successor | Sequence[Successor]:
+        """Return one successor, or a slice of the candidates; `parents` still index the full search result."""
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                return [self[place] for place in range(*index.indices(len(self)))]
+            part = Candidates(self._task, self._state, self.fluents, self._result, self._instances, self._places[index])
+            part._made = self._made
+            return part
+        place = self._places[index]
+        known = self._made.get(place)
+        if known is None:
+            known = self._made[place] = self._successor(place)
+        return known
+
+    def _successor(self, place: int) -> Successor:
+        result, path = self._result, self._path(place)
+        parent = int(result.steps[place, PARENT])
+        if parent < 0:
+            return Successor(path, self._task.after(self._state, path[0]))
+        changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
+        fluents = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
+        return Successor(path, self._task.state_of(sorted(fluents)), parent)
+
+    def _path(self, place: int) -> tuple[Action, ...]:
+        actions, instances = [], self._instances
+        assert instances is not None, "successors that were given are made"
+        while place >= 0:
+            actions.append(instances.action(int(self._result.steps[place, ACTION])))
+            place = int(self._result.steps[place, PARENT])
+        return tuple(reversed(actions))
+
+
+def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
+    """Yield the candidates in order, in slices of at most `most`."""
+    for begin in range(0, max(len(choice), 1), most):
+        yield choice if len(choice) <= most else choice[begin : begin + most]
+
+
+def state_keys(task: Task, state: State) -> tuple[Hashable, Hashable]:
+    """Return the two keys of a state among candidates: the state itself, and the identity of its fluents."""
+    return state, state_identity(np.array(task.fluents(state), np.int32)).tobytes()
+
+
+def rows_as_bytes(rows: Words) -> list[Hashable]:
+    """Convert each row [n, w] to bytes."""
+    width, text = rows.itemsize * rows.shape[1], rows.tobytes()
+    return [text[start : start + width] for start in range(0, len(text), width)]
 
 
 def _is_true(atom: Atom, true: frozenset[Atom]) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, grow, inlined
-from sgp.planning.atom_table import FULL, Atoms, find_atom, make_true, number_of, turn_all
+from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import EMPTY, Ints, Words, find_row, insert_keys
-from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atom
+from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atoms
 from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
 from sgp.planning.operators import (
     Goal,
@@ -46,6 +46,7 @@ class Ground(NamedTuple):
     arguments: Ints  # [a, w]
     symmetry: Symmetry
     goal: Goal
+    most_adds: int  # of one action
 
 
 class Lifted(NamedTuple):
@@ -58,34 +59,36 @@ class Lifted(NamedTuple):
 
 
 class SearchLimits(NamedTuple):
-    """Limits of a search: 0 is no limit, except for `most`."""
+    """Limits of a search: 0 is no limit, except for `most`.
+
+    With `min_novel`, the search ends after a depth with so many novel states if one of them has more goal atoms than
+    the first state.
+    """
 
     one_step: bool  # only one-step successors, one candidate per applicable action
     layer: int  # novel states expanded at each depth, those with more satisfied goals first
-    min_novel: (
-        int  # stop after a depth with so many novel states, one of them with more goal atoms than the first state
-    )
+    min_novel: int
     most: int  # candidates
 
 
-class SearchResult(NamedTuple):
-    """The n candidates of a state in generation order."""
+ONE_STEP = SearchLimits(True, 0, 0, 2**31 - 1)
 
-    parents: Ints  # [n], indices in this list, -1 for the first state
-    actions: Ints  # [n], last action, from the parent
-    lengths: Ints  # [n], path length from the first state
-    goals: NDArray[np.bool_]  # [n], whether the candidate is a goal state
-    identities: Words  # [n, 2], equal for equal states (collisions have probability 2^-128)
+PARENT, ACTION, LENGTH, GOAL = range(4)  # columns of `SearchResult.steps`
+CANDIDATE, MISSING, UNSATISFIED = range(3)  # columns of the expanded states
+
+
+class SearchResult(NamedTuple):
+    """The n candidates of a state in generation order.
+
+    `steps` has the parent's index in this list (-1 for the first state), the last action, the number of actions from
+    the first state, and 1 for a goal state. `identities` are equal for equal states; two states collide with
+    probability 2^-128.
+    """
+
+    steps: Ints  # [n, 4]
+    identities: Words  # [n, 2]
     indptr: NDArray[np.int64]  # [n + 1]
     changed: Ints  # candidate i differs from the first state in the fluents changed[indptr[i] : indptr[i + 1]]
-
-
-class _Nodes(NamedTuple):
-    """The expanded states."""
-
-    candidates: Ints  # candidate index, -1 for the first state
-    missing: Ints  # number of false positive goal fluents
-    unsatisfied: Ints  # number of unsatisfied goal literals over fluents
 
 
 class _Watched(NamedTuple):
@@ -94,26 +97,6 @@ class _Watched(NamedTuple):
     actions: Ints
     indptr: Ints
     literals: Ints  # 2a requires fluent a to be false, 2a + 1 true
-
-
-@compiled
-def enter(lifted: Lifted, state: Ints) -> None:
-    """Make exactly these fluents and the static atoms true."""
-    make_true(lifted.atoms, np.concatenate((state, lifted.static)))
-
-
-@compiled
-def applicable_instances(
-    lifted: Lifted, forms: Forms, state: Ints, representatives: bool, most: int, stop: StopFlag
-) -> Ints:
-    """Return the applicable instances [k, 1 + p] of a state; more than `most` if there are more."""
-    enter(lifted, state)
-    atoms, schemas = lifted.atoms, lifted.schemas
-    ranks, rows = np.zeros(len(atoms.signatures), np.int32), np.empty((256, schemas.widest[0]), np.int32)
-    if representatives:
-        rank_objects(atoms.symmetric, atoms.signatures, ranks)
-    count, rows = instances(atoms, schemas, ranks, forms, False, rows, most, UNLIMITED, stop)
-    return rows[:count]
 
 
 @compiled
@@ -144,40 +127,43 @@ def search_states(
         added_ends, added_atoms = operators.adds.indptr, operators.adds.indices
         deleted_ends, deleted_atoms = operators.deletes.indptr, operators.deletes.indices
         present = words_of(state, len(predicates))  # the node's fluents
-        largest, width = _most(operators.adds.indptr), 1
+        most_adds, width = ground.most_adds, 1
         actions = np.empty(len(ground.rows) + 1, np.int32)  # to be applied in the node
         here = signatures = signatures_in(symmetry, state)
         ranks = np.zeros(len(here), np.int32)
         representatives = representatives and len(here) > 0
     if lifted is not None:
-        enter(lifted, state)
+        make_true(lifted.atoms, np.concatenate((state, lifted.static)))
         atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
         predicates, arguments, present = atoms.predicates, atoms.arguments, atoms.true
-        largest, width = _most(schemas.adds.indptr), schemas.widest[0]
-        added_room, deleted_room = np.empty(largest, np.int32), np.empty(_most(schemas.deletes.indptr), np.int32)
+        width, most_adds, most_deletes = schemas.widest
+        added_room, deleted_room = np.empty(most_adds, np.int32), np.empty(most_deletes, np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
         ranks = np.zeros(len(atoms.signatures), np.int32)
     # Cached queries on the first state.
     first, identity, room = present.copy(), state_identity(state), len(predicates)
     wanted, unwanted = np.zeros(room, np.bool_), np.zeros(room, np.bool_)
     wanted[goal.wanted], unwanted[goal.unwanted] = True, True
-    nodes = _Nodes(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32))
-    nodes.candidates[0], nodes.missing[0] = -1, missing_atoms(present, goal)
-    nodes.unsatisfied[0] = unsatisfied(present, goal)
+    nodes = np.empty((256, 3), np.int32)  # the expanded states: candidate, false positive goals, unsatisfied goals
+    nodes[0, CANDIDATE], nodes[0, MISSING] = -1, missing_atoms(present, goal)
+    nodes[0, UNSATISFIED] = unsatisfied(present, goal)
     layer, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
     forms.search[0] += 1
     if not limits.one_step:
         mark_seen(forms, predicates, arguments, state)
         if ground is not None:
             watched = _watched(ground, state, forms)
-    result, slots = _no_result(256), np.full(1024, EMPTY, np.int32)
+    result = SearchResult(
+        np.empty((256, 4), np.int32), np.empty((256, 2), np.uint64), np.zeros(257, np.int64), np.empty(1024, np.int32)
+    )
+    slots = np.full(1024, EMPTY, np.int32)
     found_rows = np.empty((256, width), np.int32)
     change, other = np.empty(room, np.int32), np.empty(2, np.uint64)
     count, novelties, progress = 0, 0, False
     while layer < layer_end and not (0 < limits.min_novel <= novelties and progress):
         for node in range(layer, layer_end):
-            parent = nodes.candidates[node]
-            near = len(goal.unwanted) > 0 or nodes.missing[node] <= largest  # one action may reach the goal
+            parent = nodes[node, CANDIDATE]
+            near = len(goal.unwanted) > 0 or nodes[node, MISSING] <= most_adds  # one action may reach the goal
             differs = _changed_in(result, parent)
             if ground is not None:
                 toggle(present, differs)
@@ -205,7 +191,10 @@ def search_states(
                     adds = added_atoms[added_ends[action] : added_ends[action + 1]]
                 if lifted is not None:
                     action = count
-                    added = _write_adds(atoms, schemas, rows[which], added_room, row)
+                    instance = rows[which]
+                    added = write_atoms(
+                        atoms, schemas.literals, schemas.adds, instance[0], instance[1:], True, added_room, row
+                    )
                     if added == FULL:
                         return FULL, _trimmed(result, count), found_rows[:count]
                     adds = added_room[:added]
@@ -217,7 +206,10 @@ def search_states(
                         continue
                     deletes = deleted_atoms[deleted_ends[action] : deleted_ends[action + 1]]
                 if lifted is not None:
-                    deletes = deleted_room[: _write_deletes(atoms, schemas, rows[which], adds, deleted_room, row)]
+                    deleted = write_atoms(
+                        atoms, schemas.literals, schemas.deletes, instance[0], instance[1:], False, deleted_room, row
+                    )
+                    deletes = deleted_room[:deleted]
                 changes = _write_change(adds, deletes, present, differs, change)
                 goal_reached = near and _reaches(present, differs, change[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
@@ -226,7 +218,7 @@ def search_states(
                 for place in range(changes):
                     other[0] ^= half_identity(change[place], 0)
                     other[1] ^= half_identity(change[place], 1)
-                if count == len(result.parents) or result.indptr[count] + changes > len(result.changed):
+                if count == len(result.steps) or result.indptr[count] + changes > len(result.changed):
                     result, slots = _with_room(result, slots, count, changes)
                     differs = _changed_in(result, parent)
                 if not limits.one_step:
@@ -238,12 +230,17 @@ def search_states(
                     if count == len(found_rows):
                         found_rows = grow(found_rows)
                     found_rows[count] = rows[which]
-                _write_candidate(result, count, parent, action, goal_reached, other, change, changes)
+                begin, step = result.indptr[count], result.steps[count]
+                step[PARENT], step[ACTION], step[GOAL] = parent, action, goal_reached
+                step[LENGTH] = 1 if parent < 0 else result.steps[parent, LENGTH] + 1
+                result.identities[count] = other
+                result.indptr[count + 1] = begin + changes
+                result.changed[begin : begin + changes] = change[:changes]
                 count += 1
                 if new:
                     mark_seen(forms, predicates, arguments, adds)
-                    if expanded == len(nodes.candidates):
-                        nodes = _Nodes(grow(nodes.candidates), grow(nodes.missing), grow(nodes.unsatisfied))
+                    if expanded == len(nodes):
+                        nodes = grow(nodes)
                     missing = wrong = 0
                     for place in range(changes):
                         fluent = change[place]
@@ -252,8 +249,8 @@ def search_states(
                             missing += 1 if held else -1
                         if unwanted[fluent]:
                             wrong += -1 if held else 1
-                    nodes.candidates[expanded], nodes.missing[expanded] = count - 1, nodes.missing[0] + missing
-                    nodes.unsatisfied[expanded] = nodes.unsatisfied[0] + missing + wrong
+                    nodes[expanded, CANDIDATE], nodes[expanded, MISSING] = count - 1, nodes[0, MISSING] + missing
+                    nodes[expanded, UNSATISFIED] = nodes[0, UNSATISFIED] + missing + wrong
                     expanded += 1
                 if count >= limits.most:
                     return 0, _trimmed(result, count), found_rows[:count]
@@ -267,19 +264,10 @@ def search_states(
             watched = _watched(ground, state, forms)
         novelties += expanded - layer_end
         if limits.min_novel > 0 and expanded > layer_end:
-            progress = progress or nodes.missing[layer_end:expanded].min() < nodes.missing[0]
+            progress = progress or nodes[layer_end:expanded, MISSING].min() < nodes[0, MISSING]
         layer, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, limits.layer)
         expanded = layer_end
     return 0, _trimmed(result, count), found_rows[:count]
-
-
-@compiled
-def _most(indptr: Ints) -> int:
-    """Return the length of the longest list."""
-    most = 0
-    for which in range(len(indptr) - 1):
-        most = max(most, indptr[which + 1] - indptr[which])
-    return most
 
 
 @inlined
@@ -368,42 +356,12 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
     return total
 
 
-@inlined
-def _write_adds(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, row: Ints) -> int:
-    """Write the atoms that an instance adds and return their number; FULL if the atom table is full."""
-    literals, added = schemas.literals, 0
-    for place in range(schemas.adds.indptr[instance[0]], schemas.adds.indptr[instance[0] + 1]):
-        literal = schemas.adds.indices[place]
-        write_atom(literals.terms, literal, instance[1:], row)
-        atom = number_of(atoms, literals.predicates[literal], row)
-        if atom == FULL:
-            added = FULL
-            break
-        if not is_in(adds[:added], atom):
-            adds[added] = atom
-            added += 1
-    return added
-
-
-@inlined
-def _write_deletes(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, deletes: Ints, row: Ints) -> int:
-    """Write the numbered atoms that an instance deletes and does not add, and return their number."""
-    literals, deleted = schemas.literals, 0
-    for place in range(schemas.deletes.indptr[instance[0]], schemas.deletes.indptr[instance[0] + 1]):
-        literal = schemas.deletes.indices[place]
-        write_atom(literals.terms, literal, instance[1:], row)
-        atom = find_atom(atoms, literals.predicates[literal], row)
-        if atom >= 0 and not is_in(adds, atom) and not is_in(deletes[:deleted], atom):
-            deletes[deleted] = atom
-            deleted += 1
-    return deleted
-
-
 @compiled
 def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
     """Write the differences of the successor state into `change`, ascending, and return their number.
 
-    The current state, before the action, differs from the first one in `differs`.
+    The current state, before the action, differs from the first one in `differs`. Of `deletes`, -1 and added fluents
+    are not deleted.
     """
     count = len(differs)
     for place in range(count):
@@ -411,7 +369,9 @@ def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, chan
     for effect, value in ((adds, True), (deletes, False)):
         for which in range(len(effect)):
             fluent = effect[which]
-            if has(present, fluent) != value and not is_in(effect[:which], fluent):
+            if fluent < 0 or has(present, fluent) == value or is_in(effect[:which], fluent):
+                continue
+            if value or not is_in(adds, fluent):
                 count = _exchanged(change, count, fluent)
     return count
 
@@ -444,58 +404,26 @@ def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
 
 
 @compiled
-def _layer_end(nodes: _Nodes, begin: int, end: int, most: int) -> int:
+def _layer_end(nodes: Ints, begin: int, end: int, most: int) -> int:
     """Return the end of a layer limited to its `most` states with the most satisfied goals; 0 is no limit."""
     if not 0 < most < end - begin:
         return end
-    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: earlier states first
-    for values in (nodes.candidates, nodes.missing, nodes.unsatisfied):
-        values[begin : begin + most] = values[order]
+    order = np.argsort(nodes[begin:end, UNSATISFIED].copy(), kind="mergesort")[:most]  # stable: earlier states first
+    nodes[begin : begin + most] = nodes[begin + order]
     return begin + most
-
-
-@compiled
-def _no_result(room: int) -> SearchResult:
-    """Return an empty result with capacity for `room` candidates."""
-    parents, actions, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    goals, identities = np.empty(room, np.bool_), np.empty((room, 2), np.uint64)
-    indptr, changed = np.zeros(room + 1, np.int64), np.empty(4 * room, np.int32)
-    return SearchResult(parents, actions, lengths, goals, identities, indptr, changed)
 
 
 @compiled
 def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> tuple[SearchResult, Ints]:
     """Return a prefix and its hash table, with capacity for one more candidate of `changes` differences."""
-    parents, actions, lengths, goals, identities, indptr, changed = result
+    steps, identities, indptr, changed = result
     while indptr[count] + changes > len(changed):
         changed = grow(changed)
-    if count == len(parents):
-        parents, actions, lengths, goals = grow(parents), grow(actions), grow(lengths), grow(goals)
-        indptr, identities = grow(indptr), grow(identities)
+    if count == len(steps):
+        steps, identities, indptr = grow(steps), grow(identities), grow(indptr)
         slots = np.full(2 * len(slots), EMPTY, np.int32)
-        insert_keys(slots, np.ascontiguousarray(identities[:, 0]), count)  # lookups compare both halves
-    return SearchResult(parents, actions, lengths, goals, identities, indptr, changed), slots
-
-
-@compiled
-def _write_candidate(
-    result: SearchResult,
-    place: int,
-    parent: int,
-    action: int,
-    goal: bool,
-    identity: Words,
-    change: Ints,
-    changes: int,
-) -> None:
-    """Write a candidate that one action leads to from its parent."""
-    begin = result.indptr[place]
-    result.parents[place], result.actions[place], result.goals[place] = parent, action, goal
-    result.lengths[place] = 1 if parent < 0 else result.lengths[parent] + 1
-    result.identities[place, 0], result.identities[place, 1] = identity[0], identity[1]
-    result.indptr[place + 1] = begin + changes
-    for which in range(changes):
-        result.changed[begin + which] = change[which]
+        insert_keys(slots, np.ascontiguousarray(identities[:, 0]), 0, count)  # lookups compare both halves
+    return SearchResult(steps, identities, indptr, changed), slots
 
 
 @compiled
@@ -509,14 +437,5 @@ def _changed_in(result: SearchResult, candidate: int) -> Ints:
 @compiled
 def _trimmed(result: SearchResult, count: int) -> SearchResult:
     """Truncate a result to its first candidates."""
-    parents, actions, lengths, goals, identities, indptr, changed = result
-    end = indptr[count]
-    return SearchResult(
-        parents[:count],
-        actions[:count],
-        lengths[:count],
-        goals[:count],
-        identities[:count],
-        indptr[: count + 1],
-        changed[:end],
-    )
+    indptr = result.indptr[: count + 1]
+    return SearchResult(result.steps[:count], result.identities[:count], indptr, result.changed[: indptr[-1]])

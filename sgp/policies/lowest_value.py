@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.candidates import parts
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor, Task, parts
 
 _AT_ONCE = 4096  # states valued at once, so that memory stays bounded
 

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders import Embeddings, StateEncoder
-from sgp.planning.candidates import parts
 from sgp.planning.clock import check_limits
-from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
+from sgp.planning.policy import ADD_UP, Contrast, Node, Ranking, Rules, View
 from sgp.planning.rollout import Step
-from sgp.planning.task import State, Successor, Task
-from sgp.planning.views import Contrast, View
+from sgp.planning.task import State, Successor, Task, parts
 
 if TYPE_CHECKING:  # each method imports its own model
     from sgp.models.boosted_trees import BoostedTrees

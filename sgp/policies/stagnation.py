@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.candidates import Candidates
 from sgp.planning.policy import Node
 from sgp.planning.rollout import tie_margin
-from sgp.planning.task import Successor, missing_goal_atoms
+from sgp.planning.task import Candidates, Successor, missing_goal_atoms
 
 SCHEMA_DRAW_PERIOD = 4  # one of so many draws samples the action schema first
 
@@ -74,7 +73,7 @@ def sample_with_gumbel(
 def _equal_schemas(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
     """Return costs [n] that make the last actions' schemas equally probable; ratios within a schema do not change."""
     even = costs.copy()
-    named = np.array(choice.schemas)
+    named = np.array([action.name for action in choice.actions])
     for schema in np.unique(named):
         same = named == schema
         even[same] += np.logaddexp.reduce(-costs[same])

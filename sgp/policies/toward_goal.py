@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import TextTooLong, check_fields
-from sgp.planning.candidates import parts
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Node, Ranking, Rules, one_step
-from sgp.planning.task import Successor, Task
-from sgp.planning.transition_model import GoalModel, unit
+from sgp.planning.policy import GoalModel, Node, Ranking, Rules, one_step, unit
+from sgp.planning.task import Successor, Task, parts
 
 Compared = Literal["predicted", "true"]
 _AT_ONCE = 1024  # candidates predicted at once, so that memory stays bounded

@@ -112,12 +112,12 @@ class _Watch:
     steps: tuple[Step, ...] = ()
     records: list[Record] = field(default_factory=list)  # of the steps
 
-    def __call__(self, node: Node, steps: Callable[[], tuple[Step, ...]]) -> None:
+    def __call__(self, node: Node) -> None:
         self.decisions += 1
         open_goals = len(missing_goal_atoms(self.task, node.state))
         self.report(decisions=self.decisions, actions=node.length, open=open_goals)
         if time.monotonic() >= self.due:
-            self.preview(steps())
+            self.preview(node.steps())
 
     def preview(self, steps: tuple[Step, ...]) -> None:
         begun = time.monotonic()

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgp.encoders.trees import LookaheadEncoder, Trees
-from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.pddl import Action, Atom, Literal, Problem, format_problem
 from sgp.planning.policy import Node, Policy, Successors
-from sgp.planning.task import State, Task, replay
+from sgp.planning.task import Candidates, State, Task, replay, state_keys
 
 Jump = tuple[Action, ...]
 _GOAL_TRIES = 5  # goals drawn for a state until one is not satisfied initially

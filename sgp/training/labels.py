@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError, check_fields
-from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Task
+from sgp.planning.task import Candidates, State, Task, state_keys
 from sgp.planning.trajectory import Trajectory, represented
 
 Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]

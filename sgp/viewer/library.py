@@ -69,7 +69,7 @@ def recorded_rollouts(*folders: Path | str) -> Library:
     for file in [file for folder in folders or [recorded_folder()] for file in rollout_files(folder)]:
         try:
             for each in read_heads(file):
-                same = (each.head.get("sha256"), each.about, each.head.get("outcome"), len(each.steps))
+                same = (each.head.get("sha256"), each.about, each.head.get("outcome"), each.head["steps"])
                 rollouts.setdefault(same, each)
         except SgpError as error:
             damaged.append(str(error))

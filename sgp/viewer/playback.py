@@ -15,8 +15,7 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene, Words
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
-from sgp.planning.recorded import Recorded, after, atom_of, cost_of, map_file
-from sgp.planning.regret import read_left, regrets
+from sgp.planning.recorded import Recorded, after, atom_of, cost_of, map_file, read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")

@@ -14,8 +14,8 @@ from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking, Rules, one_step
+from sgp.planning.recorded import read_left
 from sgp.planning.recording import records
-from sgp.planning.regret import read_left
 from sgp.planning.task import Task
 from tests.planning.test_planner import by_name
 

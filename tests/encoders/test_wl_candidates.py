@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.planning.candidates import Candidates
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
-from sgp.planning.task import Task
+from sgp.planning.task import Candidates, Task
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.encoders.test_wl import DOMAINS, SUITE, Oracle, fit, walk
 from tests.sampling import each_value

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import math
-import time
 from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 import pytest
@@ -14,10 +14,11 @@ from sgp.planning.clock import Clock, OutOfMemory, OutOfTime, check_limits, stop
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.policy import one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.planning.width_search import SearchLimits, search_states
+from tests.planning.test_planner import Indifferent
 
 
 class Hand:
@@ -36,51 +37,29 @@ def task():
     return found
 
 
-def test_work_goes_on_until_a_reading_finds_that_its_seconds_are_over():
-    hand = Hand()
+@pytest.mark.parametrize(("quantity", "error"), [("time", OutOfTime), ("bytes", OutOfMemory)])
+def test_work_goes_on_until_a_reading_finds_a_limit(quantity, error):
+    hand = Hand(memory=10)
 
     def work():
-        with hand.clock.within(10):
-            hand.time = 9
-            hand.clock.read()
-            check_limits()
-            hand.time = 11
-            check_limits()  # not read yet
-            hand.clock.read()
-            assert stop_flag()[0]
-            check_limits()
-            raise AssertionError("a look did not end the work")
+        setattr(hand, quantity, 10)
+        hand.clock.read()
+        check_limits()
+        setattr(hand, quantity, 11)
+        check_limits()  # not read yet
+        hand.clock.read()
+        assert stop_flag()[0]
+        next(with_limit_checks(range(3)))
+        pytest.fail("a check did not end the work")
 
-    with pytest.raises(OutOfTime):
-        work()
-
-
-def test_memory_ends_work_as_seconds_do():
-    hand = Hand(memory=100)
-
-    def work():
-        with hand.clock.within(10):
-            hand.bytes = 100
-            hand.clock.read()
-            check_limits()
-            hand.bytes = 101
-            hand.clock.read()
-            next(with_limit_checks(range(3)))
-            raise AssertionError("a look did not end the work")
-
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(error), hand.clock.within(10):
         work()
 
 
 def test_work_that_ends_too_late_is_out_of_time_without_a_reading():
     hand = Hand()
-
-    def work():
-        with hand.clock.within(10):
-            hand.time = 11
-
-    with pytest.raises(OutOfTime):
-        work()
+    with pytest.raises(OutOfTime), hand.clock.within(10):
+        hand.time = 11
 
 
 def test_a_piece_of_work_begins_anew():
@@ -96,14 +75,9 @@ def test_a_piece_of_work_begins_anew():
 
 
 def test_a_thread_reads_while_work_runs():
-    def work():
-        with Clock() as clock, clock.within(0.1):
-            while True:
-                check_limits()
-                time.sleep(0.01)
-
-    with pytest.raises(OutOfTime):
-        work()
+    with pytest.raises(OutOfTime), Clock() as clock, clock.within(0.1):
+        for _ in with_limit_checks(count()):
+            pass
 
 
 @contextmanager
@@ -134,7 +108,7 @@ def test_compiled_searches_stop_between_two_candidates(task):
     fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000)
     ground, forms = task.model.arrays(symmetric=False), task.model.forms("none")
     found = [
-        len(search_states(ground, None, forms, fluents, limits, False, 0, np.array([told]))[1].parents)
+        len(search_states(ground, None, forms, fluents, limits, False, 0, np.array([told]))[1].steps)
         for told in (False, True)
     ]
     assert found[0] > 1
@@ -160,16 +134,6 @@ def test_reading_and_instantiation_stop(task):
     with pytest.raises(OutOfTime), stopped():
         assert own.model
     assert len(own.model) == len(task.model)
-
-
-class Indifferent:
-    rules = REPLACE
-
-    def refuses(self, task):
-        return None
-
-    def rank(self, nodes, choices):
-        return [Ranking(np.zeros(len(choice))) for choice in choices]
 
 
 def test_a_huge_problem_ends_with_a_timeout():

@@ -53,9 +53,9 @@ def test_forced_choices_that_reach_the_goal_or_cannot_be_taken(two_blocks):
 
 def test_watching_hears_of_every_decision(two_blocks):
     heard = []
-    rollout = Planner(by_name(pick_up=0.0)).resume(two_blocks, (), watch=lambda *told: heard.append(told))
-    assert [node.length for node, _ in heard] == list(range(1, len(rollout.steps) + 1))
-    assert [steps() for _, steps in heard] == [rollout.steps[:number] for number in range(1, len(rollout.steps) + 1)]
+    rollout = Planner(by_name(pick_up=0.0)).resume(two_blocks, (), watch=heard.append)
+    assert [node.length for node in heard] == list(range(1, len(rollout.steps) + 1))
+    assert [node.steps() for node in heard] == [rollout.steps[:number] for number in range(1, len(rollout.steps) + 1)]
 
 
 def never(action):

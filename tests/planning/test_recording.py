@@ -1,3 +1,5 @@
+"""Records of rollouts: writing, replay, and data derived without a planning library."""
+
 from __future__ import annotations
 
 import gzip
@@ -11,12 +13,12 @@ from sgp.errors import StoreError
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking
-from sgp.planning.recorded import read_heads, read_recorded
+from sgp.planning.recorded import Recorded, read_heads, read_recorded
 from sgp.planning.recording import read_rollouts, records, write_rollouts
-from sgp.planning.rollout import Outcome
+from sgp.planning.rollout import Mark, Outcome, marks_of
+from sgp.planning.task import missing_goal_atoms
 from sgp.workers import Local
-from tests.planning.test_planner import Costs, atoms, by_name
-from tests.planning.test_policy import PairRanker, two_steps
+from tests.planning.test_planner import Costs, PairRanker, atoms, by_name, two_steps
 
 
 @pytest.fixture
@@ -175,3 +177,58 @@ def test_damaged_records_are_refused_in_one_sentence(rollouts, tmp_path, damage,
 def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(StoreError, match=r"none\.jsonl is missing"):
         read_rollouts(tmp_path / "none.jsonl")
+
+
+@pytest.fixture
+def rollout(three_blocks):
+    planner = Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=3)
+    return planner.solve(three_blocks, Limit(actions=8))
+
+
+@pytest.fixture
+def recorded(rollout):
+    head, *steps = json.loads(json.dumps(list(records(rollout))))
+    return Recorded("test", 1, head, tuple(steps))
+
+
+def test_open_goals_are_those_that_the_task_misses(rollout, recorded):
+    assert recorded.problem.goal == rollout.task.goal
+    states = [*(step.state for step in rollout.steps), rollout.end]
+    for state, found in zip(states, recorded.open_goals, strict=True):
+        assert [rollout.task.goal[place] for place in sorted(found)] == missing_goal_atoms(rollout.task, state)
+
+
+def test_candidates_stand_as_the_planner_left_them(rollout, recorded):
+    for step, standings in zip(rollout.steps, recorded.standings, strict=True):
+        assert [each.marks for each in standings] == step.marks.tolist()
+        assert [each.marks.open_to_choice for each in standings] == step.open_to_choice.tolist()
+        missing = [len(missing_goal_atoms(rollout.task, each.state)) for each in step.candidates]
+        assert [each.open_goals for each in standings] == missing
+    shut = np.concatenate([~step.open_to_choice for step in rollout.steps])
+    assert set(shut.tolist()) == {True, False}
+
+
+def test_negative_and_repeated_goals_are_open_each_for_itself():
+    problem = "(define (problem p) (:domain d) (:objects) (:init (a) (b)) (:goal (and (a) (not (b)) (c) (a))))"
+    candidates = [
+        {"add": ["(c)"], "delete": ["(a)"], "marks": ["chosen", "tied"]},
+        {"add": [], "delete": ["(b)"], "marks": ["collapsed", "tied"]},
+    ]
+    steps = ({"chosen": 0, "candidates": candidates},)
+    domain = "(define (domain d) (:predicates (a) (b) (c)) (:action go :parameters () :effect (c)))"
+    head = {"domain_pddl": domain, "problem_pddl": problem, "initial": ["(a)", "(b)"]}
+    recorded = Recorded("made", 1, head, steps)
+    assert recorded.open_goals == ({1, 2}, {0, 1, 3})
+    assert [(each.open_goals, each.contends) for each in recorded.standings[0]] == [(3, True), (1, False)]
+
+
+@pytest.mark.parametrize("mark", Mark)
+def test_marks_are_written_and_read_in_words(mark):
+    assert marks_of((*mark.words, *Mark.BEAM.words)) == mark | Mark.BEAM
+    assert mark.open_to_choice == (mark not in (Mark.VISITED, Mark.COLLAPSED, Mark.REJECTED))
+
+
+def test_without_notes_all_else_stays(rollout):
+    bare = rollout.without_notes()
+    assert bare == rollout
+    assert not any(step.note for step in bare.steps)

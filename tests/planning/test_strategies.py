@@ -16,7 +16,6 @@ from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlan
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
 from sgp.policies.decoding import JumpDecoding
-from tests.conftest import blocks_problem
 from tests.planning.test_planner import by_name
 
 # Glue suffices for one part, and only a glued part can be painted.
@@ -100,11 +99,6 @@ def test_a_dead_end_is_left_by_a_restart_and_the_plan_is_one(glue):
     assert len({restarting(policy, restarts=50, seed=seed).solve(task).reason for seed in range(12)}) > 1
 
 
-def test_what_one_rollout_solves_is_that_rollout(two_blocks):
-    policy = Fixed({"(pick-up a)": 0.0, "(stack a b)": 0.0, "(pick-up b)": 1.0, "(put-down a)": 1.0})
-    assert restarting(policy, restarts=9).solve(two_blocks) == Planner(policy).solve(two_blocks)
-
-
 def test_candidates_are_drawn_as_often_as_the_softmax_says(glue):
     task, policy = glue, UNSURE
     choice = task.successors(task.init)
@@ -185,19 +179,10 @@ def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, made, monkeypat
     assert made[0][1].seconds < 0.75 * alone.seconds
 
 
-def test_several_tasks_keep_their_places(glue):
-    task, policy = glue, UNSURE
-    easy = Task(blocks_problem("a b", "(ontable a) (clear a) (on b a)", "(on b a)"))
-    found = restarting(policy, restarts=50).solve_many([task, easy, task])
-    assert [each.task for each in found] == [task, easy, task]
-    assert [each.solved for each in found] == [True, True, True]
-    assert found[0] == found[2]
-
-
-def test_a_trained_run_is_decoded_with_restarts(quick_run):
+def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
-    planner = sgp.load_planner(run.folder, "restarts")
-    assert planner.fallbacks == (Restarts(20, 0),)
+    assert sgp.load_planner(run.folder, "restarts").fallbacks == (Restarts(20, 0),)
+    assert sgp.load_planner(run.folder, "search").fallbacks == (Restarts(20, 0), LamaFallback())
     with pytest.raises(ConfigurationError, match="conflicts with representatives"):
         ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
@@ -338,11 +323,3 @@ def test_a_search_that_runs_out_of_time_says_so():
     found = with_fallbacks(Planner(Fixed({})), search=True).solve(Task(problem, "lifted"), Limit(seconds=7))
     assert found.outcome is Outcome.TIMEOUT, "translating its 720,000 actions takes longer"
     assert found.reason == "nor did LAMA find a plan"
-
-
-def test_a_trained_run_is_decoded_with_a_search(quick_run):
-    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
-    planner = sgp.load_planner(run.folder, "search")
-    assert planner.fallbacks == (Restarts(20, 0), LamaFallback())
-    easy = Task(blocks_problem("a b", "(ontable a) (clear a) (on b a)", "(on b a)"))
-    assert planner.solve(easy).solved

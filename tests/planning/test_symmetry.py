@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+import gc
+import weakref
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,16 +12,19 @@ import pytest
 import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, PlanError
+from sgp.planning import lifted_model
 from sgp.planning import task as task_module
-from sgp.planning.candidates import state_keys
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
+from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_of_each, one_step
+from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import Task
+from sgp.planning.task import Task, state_keys
 from sgp.planning.trajectory import Trajectory, represented
 from tests.conftest import COURIER, blocks_problem
+from tests.planning.test_planner import Indifferent
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
 from tests.sampling import each_value
 
@@ -145,20 +150,18 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
 
 @pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
 def test_where_very_many_actions_are_applicable_joins_find_the_same_candidates(name, monkeypatch):
+    def candidates(task):
+        choices = [find(task, task.init) for find in (one_of_each, Lookahead("types", representatives=True))]
+        return [[(each.actions, set(task.atoms(each.state))) for each in choice] for choice in choices]
+
     few = Task(problem_of(name))
-    with monkeypatch.context() as patch:
-        patch.setattr(task_module, "MOST_LISTED", 0)
-        many = Task(problem_of(name))
-        assert many.joins(representatives=True)
-    assert not many.joins(representatives=False)
     assert not few.joins(representatives=True)
-    for candidates in (one_of_each, Lookahead("types", representatives=True)):
-        assert [each.actions for each in candidates(few, few.init)] == [
-            each.actions for each in candidates(many, many.init)
-        ]
-        assert [set(few.atoms(each.state)) for each in candidates(few, few.init)] == [
-            set(many.atoms(each.state)) for each in candidates(many, many.init)
-        ]
+    expected = candidates(few)
+    monkeypatch.setattr(task_module, "MOST_LISTED", 0)
+    many = Task(problem_of(name))
+    assert many.joins(representatives=True)
+    assert not many.joins(representatives=False)
+    assert candidates(many) == expected
 
 
 def is_fluent(task, atom):
@@ -251,3 +254,131 @@ def test_names_that_a_goal_tells_apart_are_kept():
     assert Action("load", ("q3", "v1", "depot")) in made
     assert Action("load", ("q2", "v1", "depot")) not in made
     assert Action("load", ("q1", "v2", "depot")) not in made
+
+
+SNACKS = sgp.get_domain("childsnack")
+
+
+def snacks(children, trays=2, allergic=None):
+    text = SNACKS.generator(np.random.default_rng(5), children, trays, children + 2, allergic)
+    return Problem(f"snacks-{children}", SNACKS.models["typed"], text)
+
+
+@pytest.fixture
+def whole(monkeypatch):
+    """A task that lists all its actions, and the same with representatives."""
+
+    def made(problem):
+        every = Task(problem, "lifted")
+        assert not every.has_many_actions
+        monkeypatch.setattr(task_module, "MOST_LISTED", 1)
+        few = Task(problem, "lifted")
+        assert few.has_many_actions
+        return every, few
+
+    return made
+
+
+def test_what_nothing_tells_apart_is_one_candidate(whole):
+    every, few = whole(snacks(6, allergic=3))
+    made = [str(each.actions[0]) for each in few.successors(few.init) if "make" in str(each.actions[0])]
+    # Bread and content, each with gluten or without: four sandwiches, one of which can also be made without gluten.
+    assert len(made) == 5
+    assert sum("make" in str(each.actions[0]) for each in every.successors(every.init)) == 8 * (6 * 6 + 3 * 3)
+
+
+@pytest.mark.parametrize("candidates", [one_of_each, Lookahead("types", representatives=True)])
+def test_room_for_atoms_grows_without_a_trace(candidates, monkeypatch):
+    wide = Task(snacks(12, 4), "lifted")
+    monkeypatch.setattr(lifted_model, "_ROOM", 64)
+    narrow = Task(snacks(12, 4), "lifted")
+    state, same = wide.init, narrow.init
+    for _ in range(12):
+        choice, again = candidates(wide, state), candidates(narrow, same)
+        assert [each.actions for each in choice] == [each.actions for each in again]
+        assert [set(wide.atoms(each.state)) for each in choice] == [set(narrow.atoms(each.state)) for each in again]
+        state, same = choice[-1].state, again[-1].state
+    assert len(narrow.lifted._lifted.atoms.predicates) > 64
+
+
+def test_a_task_is_let_go_of_at_once():
+    task = Task(snacks(3), "lifted")
+    assert Lookahead(representatives=True)(task, task.init)
+    assert one_of_each(task, task.init)
+    gone = weakref.ref(task)
+    gc.disable()
+    try:
+        del task
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    "action", [Action("put_on_tray", ("sandw1", "tray1")), Action("eat", ()), Action("move_tray", ("x", "y", "z"))]
+)
+def test_actions_that_are_not_applicable_are_refused(whole, action):
+    _, few = whole(snacks(3))
+    with pytest.raises(PlanError, match="not applicable"):
+        few.apply(few.init, action)
+
+
+def test_hundreds_of_children_are_planned_for_with_few_candidates():
+    task = Task(snacks(150, 6))  # 3 million ways to make a sandwich
+    assert task.mode == "lifted"
+    rollout = Planner(Indifferent()).solve(task, Limit(actions=3))
+    assert rollout.outcome is Outcome.HORIZON
+    assert all(len(step.candidates) < 200 for step in rollout.steps)
+
+
+def test_more_actions_than_can_be_ranked_end_the_problem_with_memory():
+    names = [f"?x{number}" for number in range(12)]
+    pairs = " ".join(f"(q {one} {two})" for one, two in zip(names[::2], names[1::2], strict=True))
+    domain = f"""(define (domain wide) (:requirements :strips) (:predicates (p ?a) (q ?a ?b))
+      (:action all :parameters ({" ".join(names)}) :precondition (p ?x0) :effect (and {pairs})))"""
+    things = [f"o{number}" for number in range(20)]
+    init = " ".join(f"(p {thing})" for thing in things)
+    goal = " ".join(f"(q {one} {two})" for one, two in product(things[:3], things[4:7]))
+    problem = Problem(
+        "wide",
+        domain,
+        f"""(define (problem wide) (:domain wide) (:objects {" ".join(things)})
+      (:init {init}) (:goal (and {goal})))""",
+    )
+    rollout = Planner(Indifferent(), one_step).solve(Task(problem))
+    assert rollout.outcome is Outcome.MEMORY
+    assert "more than 100,000 instances" in rollout.reason
+
+
+SMALL = {  # domains with the shortest rows possible
+    "equality beside predicates of one argument": (
+        """(:predicates (p ?x) (q ?x)) (:action a :parameters (?x ?y)
+          :precondition (and (p ?x) (p ?y) (not (= ?x ?y))) :effect (and (q ?x) (not (p ?y))))""",
+        "(:objects a b c) (:init (p a) (p b) (p c)) (:goal (and (q a) (q b)))",
+    ),
+    "no objects": (
+        "(:predicates (p) (q)) (:action a :parameters () :precondition (p) :effect (and (q) (not (p))))",
+        "(:objects) (:init (p)) (:goal (q))",
+    ),
+    "a goal that names an atom again": (
+        """(:predicates (p ?x ?y) (q ?x)) (:action a :parameters (?x ?y)
+          :precondition (q ?x) :effect (p ?x ?y)) (:action b :parameters (?x ?y)
+          :precondition (p ?x ?y) :effect (and (q ?y) (not (p ?x ?y))))""",
+        "(:objects a b c d) (:init (q a)) (:goal (and (p d c) (p d c) (p d c) (p d c) (p d c) (p d c)))",
+    ),
+}
+
+
+@pytest.mark.parametrize("named", SMALL)
+@pytest.mark.parametrize("abstraction", ["none", "types", "base"])
+def test_small_domains_have_the_same_lookaheads_in_either_mode(named, abstraction):
+    domain, problem = SMALL[named]
+    texts = f"(define (domain d) (:requirements :strips) {domain})", f"(define (problem p) (:domain d) {problem})"
+    found = []
+    for mode in ("grounded", "lifted"):
+        task = Task(Problem("p", *texts), mode)
+        choice = Lookahead(abstraction)(task, task.init)
+        found.append(sorted((str(each.actions), sorted(map(str, task.atoms(each.state)))) for each in choice))
+        assert one_of_each(task, task.init)
+    assert found[0] == found[1]
+    assert found[0]

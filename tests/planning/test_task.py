@@ -1,5 +1,4 @@
 import random
-import warnings
 
 import pytest
 from pyperplan import grounding
@@ -16,6 +15,11 @@ from tests.conftest import BLOCKS, blocks_problem
 from tests.planning.pymimir_oracle import PymimirOracle
 
 SUITE = sgp.load_suite("state-centric")
+
+
+def on_table(count):
+    names = [f"b{number}" for number in range(count)]
+    return blocks_problem(" ".join(names), " ".join(f"(ontable {name}) (clear {name})" for name in names), "(on b0 b1)")
 
 
 def texts(task, state):
@@ -61,24 +65,6 @@ def test_successors_stand_in_the_order_of_the_pddl():
         "(stack a c)",
         "(stack a b)",
     ]
-
-
-def test_grounded_and_lifted_agree_on_every_reachable_state(courier, three_blocks):
-    for problem, count in ((courier.problem, 5), (three_blocks.problem, 22)):
-        spaces = []
-        for mode in ("grounded", "lifted"):
-            task = Task(problem, mode)
-            assert task.mode == mode
-            space, frontier = {task.init: []}, [task.init]
-            for state in frontier:
-                space[state] = task.successors(state)
-                for successor in space[state]:
-                    if successor.state not in space:
-                        space[successor.state] = []
-                        frontier.append(successor.state)
-            spaces.append({str(texts(task, state)): [each.actions for each in found] for state, found in space.items()})
-        assert spaces[0] == spaces[1]
-        assert len(spaces[0]) == count
 
 
 def _pyperplan(problem, folder):
@@ -141,26 +127,8 @@ def test_malformed_problems_are_refused_with_file_and_line(old, new, line, words
         assert str(caught.value).startswith(f"mine.pddl, line {line}: ")
 
 
-def test_action_costs_are_ignored_with_a_warning():
-    costly = BLOCKS.replace(":strips", ":strips :action-costs").replace(
-        "(:action pick-up", "(:functions (total-cost) - number)\n  (:action pick-up"
-    )
-    costly = costly.replace("(holding ?x) (not (ontable", "(increase (total-cost) 3) (holding ?x) (not (ontable", 1)
-    init = "(ontable a) (ontable b) (clear a) (clear b)"
-    with pytest.warns(UserWarning, match="action costs are ignored"):
-        task = Task(Problem("p", costly, blocks_problem("a b", f"{init} (= (total-cost) 0)", "(on a b)").problem_pddl))
-    plain = Task(blocks_problem("a b", init, "(on a b)"))
-    assert texts(task, task.init) == texts(plain, plain.init)
-    assert [each.actions for each in task.successors(task.init)] == [
-        each.actions for each in plain.successors(plain.init)
-    ]
-
-
 def test_large_problems_stay_lifted(monkeypatch):
-    blocks = [f"b{number}" for number in range(60)]
-    problem = blocks_problem(
-        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
-    )
+    problem = on_table(60)
     assert Task(problem).mode == "grounded"
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 60 * 60 - 1)
     assert Task(problem).mode == "grounded", "there is memory for more"
@@ -172,10 +140,7 @@ def test_large_problems_stay_lifted(monkeypatch):
 
 
 def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
-    blocks = [f"b{number}" for number in range(20)]
-    problem = blocks_problem(
-        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
-    )
+    problem = on_table(20)
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
     needed = (2 * 20 * 20 + 2 * 20) * INSTANCE_BYTES / task_module.MODEL_SHARE
     for left, mode in ((needed + 1, "grounded"), (needed - INSTANCE_BYTES, "lifted")):
@@ -185,19 +150,10 @@ def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
 
 
 def test_where_very_many_actions_are_applicable_only_representatives_are_made(monkeypatch):
-    blocks = [f"b{number}" for number in range(20)]
-    problem = blocks_problem(
-        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
-    )
+    problem = on_table(20)
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
     monkeypatch.setattr(task_module, "MOST_LISTED", 10)
     assert Task(problem).mode == "lifted"
-
-
-def test_no_warning_without_action_costs(courier):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Task(courier.problem)
 
 
 @pytest.mark.parametrize(

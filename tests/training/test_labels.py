@@ -9,11 +9,12 @@ from sgp.methods.configuration import from_record
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Planner
-from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import validate
 from sgp.training.labels import LabelConfig, label
+from tests.planning.test_planner import Last
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM, shortest
 
 SUITE = sgp.load_suite("state-centric")
@@ -77,18 +78,6 @@ def test_dead_ends_are_wrong():
 def test_a_state_space_that_is_too_large_leaves_the_experts_labels(blocks):
     small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
     assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
-
-
-class Last:
-    """Prefers the last candidate."""
-
-    rules = REPLACE
-
-    def refuses(self, task):
-        return None
-
-    def rank(self, nodes, choices):
-        return [Ranking(-np.arange(len(choice), dtype=float)) for choice in choices]
 
 
 @pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])

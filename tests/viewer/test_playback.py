@@ -124,7 +124,7 @@ def test_the_plateau_is_the_longest_stretch_without_a_new_least(open_counts, exp
 
 
 def test_damage_is_one_sentence(hostile):
-    broken = replace(hostile, steps=({"record": "step", "chosen": 7, "candidates": []},))
+    broken = replace(hostile, loaded=({"record": "step", "chosen": 7, "candidates": []},))
     with pytest.raises(StoreError, match=r"hostile\.jsonl, line 1: not a record of a rollout"):
         playback(broken)
     with pytest.raises(PddlError, match="line 1, problem_pddl, line 1: expected"):
@@ -135,6 +135,6 @@ def test_what_a_prediction_expects_is_shown_by_the_atoms_numbers(unsolved):
     recorded = as_recorded(unsolved)
     atom = recorded.steps[0]["candidates"][0]["add"][0]
     first = {**recorded.steps[0], "expects": {"changes": [[atom, True, 0.83]], "nothing": 0.1}}
-    data = playback(replace(recorded, steps=(first, *recorded.steps[1:])))
+    data = playback(replace(recorded, loaded=(first, *recorded.steps[1:])))
     assert data["steps"][0]["expects"] == {"changes": [[data["atoms"].index(atom), True, 0.83]], "nothing": 0.1}
     assert data["steps"][1]["expects"] is None

@@ -25,7 +25,7 @@ class HashTable(NamedTuple):
 def make_table(keys: Hashes, values: Ints) -> HashTable:
     """Return the hash table of distinct keys and their values, at most a quarter full."""
     slots = empty_slots(2 * len(keys))
-    insert_keys(slots, keys, len(keys))
+    insert_keys(slots, keys, 0, len(keys))
     return HashTable(slots, keys, values)
 
 
