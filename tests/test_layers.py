@@ -22,7 +22,7 @@ LAYERS = [
     {"policies"},
     {"training"},
     {"methods", "evaluation"},
-    {"analysis", "viewer"},
+    {"analysis", "viewer", "solving"},
     {"reports"},
     {"api"},
     {"experiments", "service"},

@@ -327,7 +327,7 @@ def test_workers_are_few(monkeypatch, problem):
 
 
 def test_it_is_light_to_import():
-    code = "import sgp, sys; Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
+    code = "import sys; from sgp.service.worker import Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
