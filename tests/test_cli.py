@@ -370,10 +370,12 @@ def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
 def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     code, out, _ = call(
         "grid", "--domains", "gripper", "--variants", "zero-change,contrastive-jumps:one-step", "--splits",
-        "interpolation", "--baselines", "--diagnostics", "--jobs", 1, "--out", tmp_path,
+        "interpolation", "--baselines", "--diagnostics", "--jobs", 1, "--out", tmp_path, "--decoding", "default,greedy",
     )  # fmt: skip
     assert code == 0
     scores, attempts = out.split()
+    found = select(read_scores(scores), method="zero-change", metric="coverage")
+    assert set(found.decoding) == {"", "greedy"}
     code, out, _ = call("table", "1", "--scores", scores)
     assert "contrastive-jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out
@@ -389,17 +391,6 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     )
     assert code == 0
     assert "top-1" in out
-
-
-def test_a_grid_on_the_command_line_tries_one_run_by_several_decodings(home, tmp_path):
-    code, out, _ = call(
-        "grid", "--domains", "gripper", "--variants", "zero-change", "--splits", "interpolation", "--jobs", 1,
-        "--decoding", "default,greedy", "--out", tmp_path,
-    )  # fmt: skip
-    assert code == 0
-    found = read_scores(out.split()[0])
-    assert set(found.decoding[found.metric == "coverage"]) == {"", "greedy"}
-    assert len(list_runs()) == 1
 
 
 @pytest.mark.parametrize(

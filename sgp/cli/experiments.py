@@ -229,6 +229,8 @@ def scaling(
     cluster: options.ClusterAddress = "",
 ) -> None:
     """Measure coverage at every size, on as many generated problems as the interval needs. Run again to resume."""
+    import pandas as pd
+
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.scaling import ScalingConfig
@@ -245,7 +247,10 @@ def scaling(
     result = scaling_beside(trained, config, seed, workers, bound, hours, decoding)
     write_scores_to(result.scores, json, csv)
     if html is not None:
-        write_text(html, result.page())
+        from sgp.reports.plots import scaling_curves
+
+        both = pd.concat([result.scores, result.published])
+        write_text(html, scaling_curves(both).to_html(include_plotlyjs=True))
     console().print(result.table.terminal())
 
 

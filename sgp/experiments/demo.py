@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from operator import itemgetter
 
 import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
 from sgp.api import Evaluation, evaluate, train
-from sgp.datasets.runs import open_run
+from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.errors import MissingLibrary
@@ -31,11 +31,6 @@ LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
 METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
-def _trained(method: str, variant: str, domain: str) -> Path:
-    """The folder of a run of the demo."""
-    return train(method, domain, SUITE, variant).folder
-
-
 def run_demo(jobs: int, console: Console) -> Evaluation:
     """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's.
 
@@ -45,12 +40,11 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
     methods = list(_installed(console))
-    work = [(method, variant, domain) for domain in domains for method, variant in methods]
+    work = [(method, domain, SUITE, variant) for domain in domains for method, variant in methods]
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    found_runs = dict(track(executor(jobs).map(_trained, work), "train", len(work)))
-    runs = [found_runs[place] for place in range(len(work))]
+    runs = [run for _, run in sorted(track(executor(jobs).map(train, work), "train", len(work)), key=itemgetter(0))]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
     found = evaluate(runs, SUITE, jobs=jobs)
@@ -60,7 +54,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     both = pd.concat([found.scores, beside_ours()])
     console.print(coverage_table(both, f"Coverage on suite {SUITE}").terminal())
     console.print(
-        f"VAL accepted all {solved} plans found. EvaluatedPlanner in {time.perf_counter() - trained:.0f} s on {jobs} "
+        f"VAL accepted all {solved} plans found. Planned in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
     )
     if has_dashboard():
@@ -68,10 +62,10 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     return found
 
 
-def _record(runs: Sequence[Path], found: Evaluation, jobs: int, console: Console) -> None:
+def _record(runs: Sequence[Run], found: Evaluation, jobs: int, console: Console) -> None:
     """Record rollouts of the learned runs, with maps, for the dashboard."""
     started = time.perf_counter()
-    learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
+    learned = [run for run in runs if (run.key.method, run.key.variant) in LEARNED]
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
     with progress("record and map", len(learned)) as bar:
         recorded = 0

@@ -120,6 +120,7 @@ def _recorded(
     (_, first, _, near), *_ = models
     missed = [any(rank(near[kind][place]).better for kind in kinds) for place in range(len(looked_at))]
     places = _some(missed)
+    steps = [looked_at[place] for place in places]
     table = _Table([instance.task for instance in of])
     ground = _evenly([Candidate(each.task, state) for each in of for state in each.states], _GROUND)
     listed = []
@@ -127,37 +128,44 @@ def _recorded(
         found: list[dict[Pools, list[tuple[Candidate, float]]]] = [
             {kind: _nearest(pools[kind][place], similar[kind][place]) for kind in kinds} for place in places
         ]
-        chart = _Chart(model, ground, [looked_at[place] for place in places], found, table)
+        points, predicted, explained = _charted(model, ground, steps, found)
         listed.append(
             {
                 "method": learner.method,
                 "variant": configured(learner.method, learner.variant, dict(learner.settings))[1],
-                **chart.record(),
+                "ground": [[table.number(each), points[each]] for each in ground if points],
+                "explained": list(explained),
                 "steps": [
                     {
-                        "points": chart.ends(number),
+                        "points": {
+                            "state": points[Candidate(step.task, step.before)],
+                            "predicted": predicted[number],
+                            "true": points[Candidate(step.task, step.after)],
+                        }
+                        if points
+                        else {},
                         "pools": {
                             kind: {
                                 **rank(similar[kind][place])._asdict(),
                                 "nearest": [
-                                    [table.number(each), round(value, 4), chart.point(each)]
+                                    [table.number(each), round(value, 4), points.get(each)]
                                     for each, value in found[number][kind]
                                 ],
                             }
                             for kind in kinds
                         },
                     }
-                    for number, place in enumerate(places)
+                    for number, (place, step) in enumerate(zip(places, steps, strict=True))
                 ],
             }
         )
-    steps = [
+    step_records = [
         {
-            "before": table.number(Candidate(each.task, each.before)),
-            "action": str(each.action),
-            "after": table.number(Candidate(each.task, each.after)),
+            "before": table.number(Candidate(step.task, step.before)),
+            "action": str(step.action),
+            "after": table.number(Candidate(step.task, step.after)),
         }
-        for each in (looked_at[place] for place in places)
+        for step in steps
     ]
     shown = sum(missed[place] for place in places)
     return {
@@ -174,7 +182,7 @@ def _recorded(
         "domain_pddl": load_suite(split.suite).domain_pddl(domain),
         **table.record(),
         "pools": kinds,
-        "steps": steps,
+        "steps": step_records,
         "models": listed,
     }
 
@@ -223,51 +231,25 @@ class _Table:
         return {"problems": problems, "states": states, "atoms": list(self._atoms)}
 
 
-class _Chart:
-    """The map of a model: known states, and each step's state, prediction, true next state and nearest candidates.
+def _charted(
+    model: TransitionModel,
+    ground: Sequence[Candidate],
+    steps: Sequence[Transition],
+    found: Sequence[Mapping[Pools, list[tuple[Candidate, float]]]],
+) -> tuple[dict[Candidate, list[int]], list[list[int]], tuple[float, float]]:
+    """Coordinates on a model's map: of all states that are shown, and of the predictions; shares of variance by PCA.
 
-    A model whose embedding of a state depends on the action has no map.
+    They are empty for a model whose embedding of a state depends on the action.
     """
-
-    def __init__(
-        self,
-        model: TransitionModel,
-        ground: Sequence[Candidate],
-        steps: Sequence[Transition],
-        found: Sequence[Mapping[Pools, list[tuple[Candidate, float]]]],
-        table: _Table,
-    ):
-        self._table, self._steps, self._one = table, steps, not isinstance(model, SeenFromAction)
-        self._explained: tuple[float, float] = (0.0, 0.0)
-        self._ground = list(ground) if self._one else []
-        if self._one:
-            near = (each for pools in found for pool in pools.values() for each, _ in pool)
-            ends = (Candidate(each.task, state) for each in steps for state in (each.before, each.after))
-            shown = dict.fromkeys([*ground, *ends, *near])
-            self._places = {each: place for place, each in enumerate(shown)}
-            rows = np.vstack([*_embedded(model, list(shown)), predictions(model, steps)]).astype(np.float32)
-            linear, self._explained = project_linearly(rows[: len(ground)], rows)
-            self._points = np.hstack([linear, project_neighbours(rows)]) if len(rows) >= FEWEST else linear
-
-    def record(self) -> dict[str, Any]:
-        """The known states with their points, and the shares of variance of the PCA axes."""
-        ground = [[self._table.number(each), self.point(each)] for each in self._ground]
-        return {"ground": ground, "explained": list(self._explained)}
-
-    def point(self, candidate: Candidate) -> list[int] | None:
-        """The coordinates of a state."""
-        return self._points[self._places[candidate]].tolist() if self._one else None
-
-    def ends(self, number: int) -> dict[str, Any]:
-        """Coordinates of a step's state, the prediction and the true next state."""
-        if not self._one:
-            return {}
-        step = self._steps[number]
-        return {
-            "state": self.point(Candidate(step.task, step.before)),
-            "predicted": self._points[len(self._places) + number].tolist(),
-            "true": self.point(Candidate(step.task, step.after)),
-        }
+    if isinstance(model, SeenFromAction):
+        return {}, [], (0.0, 0.0)
+    near = (each for pools in found for pool in pools.values() for each, _ in pool)
+    ends = (Candidate(each.task, state) for each in steps for state in (each.before, each.after))
+    shown = list(dict.fromkeys([*ground, *ends, *near]))
+    rows = np.vstack([*_embedded(model, shown), predictions(model, steps)]).astype(np.float32)
+    linear, explained = project_linearly(rows[: len(ground)], rows)
+    points = np.hstack([linear, project_neighbours(rows)]) if len(rows) >= FEWEST else linear
+    return dict(zip(shown, points.tolist(), strict=False)), points[len(shown) :].tolist(), explained
 
 
 def _embedded(model: TransitionModel, candidates: Sequence[Candidate]) -> Iterator[NDArray[np.float64]]:

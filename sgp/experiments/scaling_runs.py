@@ -62,7 +62,10 @@ def scaling(
     if not hours >= 0:
         raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
-    source = source_for(opened.domain_pddl, opened.key.domain, seed)
+    source = generator_for(opened.domain_pddl, opened.key.domain, seed)
+    if source is None:
+        known = ", ".join(each.name for each in all_domains())
+        raise InputError(f"there is no built-in generator for problems of {opened.key.domain}; choose one of {known}")
     method = planning_method(opened.key.method)
     name, _ = configure_decoding(method, decoding)
     identity = decoded_identity(method, opened.planner_sha256, opened.training, name)
@@ -81,14 +84,6 @@ class ScalingBeside:
     scores: pd.DataFrame
     table: Table
     published: pd.DataFrame
-
-    def page(self) -> str:
-        """The curve as a plot in one HTML page."""
-        from sgp.reports.plots import scaling_curves
-
-        both = pd.concat([self.scores, self.published])
-        text: str = scaling_curves(both).to_html(include_plotlyjs=True)
-        return text
 
 
 def scaling_beside(
@@ -122,17 +117,8 @@ def scaling_subject(
     )
 
 
-def source_for(domain_pddl: str, name: str, seed: int) -> ProblemSource:
-    """A generator of problems of a domain, in the words of its text. Raises InputError if there is none."""
-    source = generator_for(domain_pddl, name, seed)
-    if source is None:
-        known = ", ".join(each.name for each in all_domains())
-        raise InputError(f"there is no built-in generator for problems of {name}; choose one of {known}")
-    return source
-
-
 def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:
-    """As `source_for`, or None for a domain without a built-in generator; see `ProblemSource` for `tracked`."""
+    """Generator of problems of a domain with the names of its PDDL; None for a domain without a built-in generator."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:

@@ -31,38 +31,46 @@ def make_suite(folder, problems, split="train"):
     return import_folder(folder, "small")
 
 
-def test_plans_are_made_kept_and_not_made_again(home, tmp_path, monkeypatch):
-    suite = make_suite(tmp_path / "in", PROBLEMS)
+@pytest.fixture
+def suite(home, tmp_path):
+    return make_suite(tmp_path / "in", PROBLEMS)
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Names of the problems that are searched for; `interrupt` in it ends the search of p3 as Ctrl-C does."""
+    names = []
+
+    def recorded(problem, *arguments, **options):
+        if problem.name == "p3" and "interrupt" in names:
+            raise KeyboardInterrupt
+        names.append(problem.name)
+        return find_plan(problem, *arguments, **options)
+
+    monkeypatch.setattr(store, "find_plan", recorded)
+    return names
+
+
+def test_plans_are_made_saved_and_not_made_again(suite, searched):
     plans = expert_plans(suite, "blocks", "train", jobs=2)
     assert sorted(len(plan.plan) for plan in plans.values()) == [2, 2, 4]
     records = [json.loads(line) for line in experts_file(suite, "blocks", "train").read_text().splitlines()]
     assert [record["problem"] for record in records] == ["p1", "p2", "p3"]
     assert records[0].keys() == {"problem", "sha256", "planner", "configuration", "seconds", "plan"}
-    monkeypatch.setattr(store, "find_plan", lambda *_, **__: pytest.fail("planned again"))
+    searched.clear()
     assert expert_plans(suite, "blocks", "train") == plans
+    assert searched == []
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(home, tmp_path, monkeypatch):
-    suite = make_suite(tmp_path / "in", PROBLEMS)
-    asked = []
-
-    def interrupted(problem, *args, **kwargs):
-        asked.append(problem.name)
-        if problem.name == "p3":
-            raise KeyboardInterrupt
-        return find_plan(problem, *args, **kwargs)
-
-    monkeypatch.setattr(store, "find_plan", interrupted)
+def test_an_interrupted_run_resumes(suite, searched):
+    searched.append("interrupt")
     with pytest.raises(KeyboardInterrupt):
         expert_plans(suite, "blocks", "train")
     assert not experts_file(suite, "blocks", "train").exists()
-    again = []
-    monkeypatch.setattr(
-        store, "find_plan", lambda problem, *a, **k: again.append(problem.name) or find_plan(problem, *a, **k)
-    )
+    assert set(searched) == {"interrupt", "p1", "p2"}
+    searched.clear()
     assert len(expert_plans(suite, "blocks", "train")) == 3
-    assert set(asked[:2]) == {"p1", "p2"}
-    assert again == ["p3"]
+    assert searched == ["p3"]
 
 
 def test_an_unsolvable_problem_is_an_error_and_the_other_plans_are_kept(home, tmp_path):
@@ -73,8 +81,7 @@ def test_an_unsolvable_problem_is_an_error_and_the_other_plans_are_kept(home, tm
     assert sorted(plan.problem for plan in saved_plans(suite, "blocks", "train").values()) == ["p1", "p2", "p3"]
 
 
-def test_what_no_stage_solved_is_kept_as_such_and_tried_again_on_request(home, tmp_path):
-    suite = make_suite(tmp_path / "in", PROBLEMS)
+def test_what_no_stage_solved_is_saved_as_such_and_tried_again_on_request(suite):
     short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
     plans = expert_plans(suite, "blocks", "train", short)
     assert [plan.plan is None for plan in plans.values()].count(True) == 1
@@ -83,8 +90,7 @@ def test_what_no_stage_solved_is_kept_as_such_and_tried_again_on_request(home, t
     assert all(plan.plan is not None for plan in retried.values())
 
 
-def test_a_cut_file_of_plans_is_refused_with_its_line(home, tmp_path):
-    suite = make_suite(tmp_path / "in", PROBLEMS)
+def test_a_cut_file_of_plans_is_refused_with_its_line(suite):
     expert_plans(suite, "blocks", "train")
     file = experts_file(suite, "blocks", "train")
     file.write_text(file.read_text()[:-30])
@@ -142,9 +148,8 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
     assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2
 
 
-def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatch):
+def test_a_resumed_run_writes_the_plans_of_before_too(suite, tmp_path, monkeypatch):
     """Plans in the file stay when missing plans are added, whatever the present request."""
-    suite = make_suite(tmp_path / "in", PROBLEMS)
     short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
     expert_plans(suite, "blocks", "train", short)
     lines = experts_file(suite, "blocks", "train").read_text().splitlines()
@@ -157,20 +162,14 @@ def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatc
     assert all(each["plan"] for each in found)
 
 
+RECORD = b'{"problem": "p", "sha256": "", "planner": "", "configuration": "", "seconds": %s, "plan": %s}'
+
+
 @pytest.mark.parametrize(
     "content",
     [b"\xff", b"3", b"[]", b'{"plan": 3}', b"NaN", b"null", b"[" * 100_000]
-    + [
-        b'{"problem": "p", "sha256": "", "planner": "", "configuration": "", "seconds": %s, "plan": %s}' % each
-        for each in [
-            (b"1", b"3"),
-            (b'"x"', b"[]"),
-            (b"-1", b"[]"),
-            (b"1", b"[3]"),
-            (b"1", b'["no action"]'),
-            (b"[]", b"[]"),
-        ]
-    ],
+    + [RECORD % pair for pair in ((b"1", b"3"), (b'"x"', b"[]"), (b"-1", b"[]"), (b"1", b"[3]"), (b"[]", b"[]"))]
+    + [RECORD % (b"1", b'["no action"]')],
 )
 def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_path, content):
     (tmp_path / "train.jsonl").write_bytes(content)
@@ -181,17 +180,10 @@ def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_pa
         store._read_cached(tmp_path / "cached.json")
 
 
-def test_what_an_interrupted_retry_found_is_seen(home, tmp_path, monkeypatch):
-    suite = make_suite(tmp_path / "in", PROBLEMS)
-    hopeless = [Stage("one-action", 30, search="astar(lmcut(), bound=1)")]
-    assert all(plan.plan is None for plan in expert_plans(suite, "blocks", "train", hopeless).values())
-
-    def interrupted(problem, *args, **kwargs):
-        if problem.name == "p3":
-            raise KeyboardInterrupt
-        return find_plan(problem, *args, **kwargs)
-
-    monkeypatch.setattr(store, "find_plan", interrupted)
+def test_what_an_interrupted_retry_found_is_seen(suite, searched):
+    short = [Stage("one-action", 30, search="astar(lmcut(), bound=1)")]
+    assert all(plan.plan is None for plan in expert_plans(suite, "blocks", "train", short).values())
+    searched.append("interrupt")
     with pytest.raises(KeyboardInterrupt):
         expert_plans(suite, "blocks", "train", retry=True)
     found = saved_plans(suite, "blocks", "train").values()
