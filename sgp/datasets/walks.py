@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sgp.datasets.experts import plans_of, saved_plans
 from sgp.datasets.store import cache_folder
@@ -193,13 +192,16 @@ def _optimal_plans(
 ) -> Iterator[Walk]:
     """Distinct optimal plans from the starts in turn, then from random states from which the goal can be reached."""
     solvable = [(space, place) for space, place in starts if 0 < space.distances[place] < np.inf]
-    others = [np.flatnonzero((space.distances > 0) & np.isfinite(space.distances)) for space in spaces]
-    count = sum(map(len, others))
+    others = [
+        (space, place)
+        for space in spaces
+        for place in np.flatnonzero((space.distances > 0) & np.isfinite(space.distances)).tolist()
+    ]
     found, steps = set[Walk](), set[tuple[Atoms, Action]]()
-    for drawn in (cycle(solvable), (_at(spaces, others, int(rng.integers(count))) for _ in repeat(None))):
+    for drawn in (cycle(solvable), (others[int(rng.integers(len(others)))] for _ in repeat(None))):
         fruitless = 0
         patience = _FRUITLESS * max(len(solvable), 1)
-        for space, place in drawn if count else ():
+        for space, place in drawn if others else ():
             walk, taken = _descent(space, place, rng)
             fruitless = fruitless + 1 if walk in found or len(steps | taken) > MOST_TRANSITIONS else 0
             if fruitless == patience or len(found) == MOST_PLANS:
@@ -227,26 +229,15 @@ def _descent(space: StateSpace, place: int, rng: np.random.Generator) -> tuple[W
 
 def _uniform(spaces: Sequence[StateSpace], rng: np.random.Generator) -> Iterator[Atoms]:
     """States drawn uniformly from spaces, or all if they are few."""
-    places = [range(len(space)) for space in spaces]
+    states = [(space, place) for space in spaces for place in range(len(space))]
     drawn: dict[frozenset[Atom], Atoms] = {}  # spaces may have states in common
-    for number in rng.permutation(sum(map(len, places))).tolist():
-        space, place = _at(spaces, places, number)
+    for number in rng.permutation(len(states)).tolist():
+        space, place = states[number]
         atoms = _fluent_atoms(space.task, space.state(place))
         drawn.setdefault(frozenset(atoms), atoms)
         if len(drawn) == SAMPLED:
             break
     return iter(drawn.values())
-
-
-def _at(
-    spaces: Sequence[StateSpace], places: Sequence[Sequence[int] | NDArray[np.int64]], number: int
-) -> tuple[StateSpace, int]:
-    """The space and place with this number among the places of all spaces."""
-    for space, own in zip(spaces, places, strict=True):
-        if number < len(own):
-            return space, int(own[number])
-        number -= len(own)
-    raise IndexError(number)
 
 
 def _met(task: Task, walks: Sequence[Trajectory], rng: np.random.Generator) -> Iterator[Atoms]:
