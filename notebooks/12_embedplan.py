@@ -193,13 +193,13 @@ table.round(4)
 # of them in nine domains; here are two domains, few transitions, and Hit@1 in hard pools.
 
 # %%
-config = sgp.RetrievalConfig(("hard",), transitions=40, plans=5)
+config = sgp.RetrievalConfig(("hard",), transitions=20 if FAST else 40, plans=2 if FAST else 5)
 learners = [
     *sgp.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "20"}),
     *sgp.learners_of(["displacements:copy", "displacements:schema", "displacements:renamed"]),
 ]
 protocols = ["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
-scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), config, 150)
+scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), config, 100 if FAST else 150)
 hits = pd.DataFrame(
     [
         {"protocol": each.split, "domain": each.domain, "model": each.variant.split("+")[0], "Hit@1": each.value}
