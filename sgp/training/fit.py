@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from pickle import UnpicklingError
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError, StoreError
@@ -47,7 +49,9 @@ class TrainingProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The last checkpoints of one training in its own folder: `epoch7.pt`, with the states of all parts.
+    """The last checkpoints of one training in its own folder: `epoch7.safetensors`, with the states of all parts.
+
+    A file has every tensor that training changes, and JSON metadata for all other values and the training's identity.
 
     `training` identifies the training (`identify`). The last `keep` checkpoints are stored: the last one, and the
     previous one for a caller that was interrupted before it recorded the last.
@@ -60,8 +64,10 @@ class Checkpoints:
     def save(self, progress: TrainingProgress, parts: Parts) -> None:
         """Write a checkpoint; delete the oldest, and later ones of a training that resumed from an earlier epoch."""
         states = {name: _state(part) for name, part in parts.items()}
+        tensors: dict[str, Tensor] = {}
+        record = json.dumps(_to_json({"progress": list(progress), "parts": states}, "", tensors))
         with whole_file(self._file(progress.epoch)) as temporary:
-            torch.save({"training": self.training, "progress": list(progress), "parts": states}, temporary)
+            save_file(tensors, temporary, {"training": self.training, "record": record})
         numbers = self._numbers()
         for number in {*numbers}.difference([each for each in numbers if each <= progress.epoch][-self.keep :]):
             self._file(number).unlink()
@@ -76,23 +82,26 @@ class Checkpoints:
             return TrainingProgress()
         path = self._file(numbers[-1])
         try:
-            record = torch.load(path, map_location="cpu", weights_only=True)
-            if record["training"] != self.training:
+            with safe_open(path, "pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
+            if metadata["training"] != self.training:
                 raise StoreError(f"{path} is of another training; delete {path.parent} and train again")
+            record = _from_json(json.loads(metadata["record"]), tensors)
             for name, part in parts.items():
                 _restore(part, record["parts"][name])
             return TrainingProgress(*record["progress"])
-        except (RuntimeError, KeyError, TypeError, ValueError, OSError, EOFError, UnpicklingError) as error:
+        except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError, OSError) as error:
             raise StoreError(
                 f"{path} holds no checkpoint of this training; delete {path.parent} and train again"
             ) from error
 
     def _numbers(self) -> list[int]:
-        names = (path.stem.removeprefix("epoch") for path in self.folder.glob("epoch*.pt"))
+        names = (path.stem.removeprefix("epoch") for path in self.folder.glob("epoch*.safetensors"))
         return sorted(int(name) for name in names if name.isdecimal())
 
     def _file(self, number: int) -> Path:
-        return self.folder / f"epoch{number}.pt"
+        return self.folder / f"epoch{number}.safetensors"
 
 
 def identify(facts: object) -> str:
@@ -115,6 +124,40 @@ def _restore(part: Stateful | torch.Generator | np.random.Generator, state: Any)
         part.bit_generator.state = state
     else:
         part.load_state_dict(state)
+
+
+def _to_json(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
+    """Convert a value to JSON; its tensors go into `tensors`, keyed by their paths within the value.
+
+    Tuples and mappings are encoded explicitly, because JSON has neither tuples nor numeric keys. Tensors are copied,
+    because safetensors rejects shared memory (e.g. tied embedding and output weights).
+    """
+    match value:
+        case Tensor():
+            tensors[path] = value.detach().cpu().contiguous().clone()
+            return {"tensor": path}
+        case Mapping():
+            return {"mapping": [[key, _to_json(item, f"{path}/{key}", tensors)] for key, item in value.items()]}
+        case list() | tuple():
+            items = [_to_json(item, f"{path}/{place}", tensors) for place, item in enumerate(value)]
+            return items if isinstance(value, list) else {"tuple": items}
+        case _:
+            return value
+
+
+def _from_json(record: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """Return the value that `_to_json` encoded."""
+    match record:
+        case {"tensor": path}:
+            return tensors[path]
+        case {"mapping": pairs}:
+            return {key: _from_json(value, tensors) for key, value in pairs}
+        case {"tuple": values}:
+            return tuple(_from_json(value, tensors) for value in values)
+        case list():
+            return [_from_json(value, tensors) for value in record]
+        case _:
+            return record
 
 
 @dataclass(frozen=True)

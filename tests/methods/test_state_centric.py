@@ -81,7 +81,7 @@ def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, m
     next(interrupted)
     next(interrupted)  # the first is processed, the second is not
     interrupted.close()
-    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.pt", "epoch4.pt"]
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.safetensors", "epoch4.safetensors"]
     epochs, train_epoch = [], fit._train_epoch
 
     def counted(model, optimizer, schedule, number, *further):

@@ -80,7 +80,7 @@ def test_an_interrupted_training_resumes_as_if_it_had_not_been(tmp_path):
         rest = list(train(tmp_path / "cut", after=after))
         assert [each.number for each in rest] == list(range(after + 1, 7))
         assert all(map(equal, rest, whole[after:]))
-        assert names(tmp_path / "cut") == ["epoch5.pt", "epoch6.pt"]
+        assert names(tmp_path / "cut") == ["epoch5.safetensors", "epoch6.safetensors"]
 
 
 def test_training_lowers_the_loss_by_the_seed_whatever_the_threads(tmp_path):
@@ -115,23 +115,23 @@ def test_the_last_checkpoints_are_kept_and_those_after_an_earlier_one_are_not(tm
     checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
     for number in (2, 4, 6):
         checkpoints.save(TrainingProgress(number, 2, 0.5), parts)
-    assert names(tmp_path) == ["epoch4.pt", "epoch6.pt"]
+    assert names(tmp_path) == ["epoch4.safetensors", "epoch6.safetensors"]
     assert checkpoints.resume(parts, 5) == (4, 2, 0.5)
     assert checkpoints.resume(parts, 3) == TrainingProgress()
     checkpoints.save(TrainingProgress(2), parts)
-    assert names(tmp_path) == ["epoch2.pt"]
+    assert names(tmp_path) == ["epoch2.safetensors"]
 
 
 def test_other_trainings_and_damaged_files_are_refused(tmp_path):
     checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
     checkpoints.save(TrainingProgress(2), parts)
-    with pytest.raises(StoreError, match=r"epoch2\.pt is of another training; delete .* and train again$"):
+    with pytest.raises(StoreError, match=r"epoch2\.safetensors is of another training; delete .* and train again$"):
         Checkpoints(tmp_path, "other").resume(parts)
     wanted = r"holds no checkpoint of this training; delete .* and train again$"
     for other in (parts | {"another": torch.Generator()}, parts_of(width=4)):
         with pytest.raises(StoreError, match=wanted):
             checkpoints.resume(other)
-    file = tmp_path / "epoch2.pt"
+    file = tmp_path / "epoch2.safetensors"
     for damaged in (file.read_bytes()[:-9], b"", b"no checkpoint"):
         file.write_bytes(damaged)
         with pytest.raises(StoreError, match=wanted):
@@ -145,10 +145,10 @@ def test_an_interrupted_write_leaves_the_checkpoints_before(tmp_path, monkeypatc
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(torch, "save", interrupted)
+    monkeypatch.setattr("sgp.training.fit.save_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(TrainingProgress(2), parts)
-    assert names(tmp_path) == ["epoch1.pt"]
+    assert names(tmp_path) == ["epoch1.safetensors"]
 
 
 def test_a_checkpoint_is_a_copy_of_the_weights(tmp_path):
