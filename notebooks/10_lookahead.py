@@ -212,7 +212,7 @@ suite = sgp.import_folder(scratch, SUITE, overwrite=True)
 # %% [markdown]
 # After each epoch the planner of that moment is looked at in three ways: its loss on the experts' decisions in the
 # problems for validation, how many of these problems it solves, and how many that are larger than all in training
-# (a second each). The picture below is drawn anew each time.
+# (with a short limit each). The picture below is drawn anew each time.
 
 # %%
 SETTINGS = (
@@ -220,7 +220,7 @@ SETTINGS = (
     if FAST
     else {"shape.layers": "12", "training.epochs": "40"}
 )
-RULES = sgp.DynamicConfig(problems=4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=1.0 if FAST else 10.0)
+RULES = sgp.DynamicConfig(problems=4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=0.4 if FAST else 10.0)
 EPOCHS = int(SETTINGS["training.epochs"])
 live = make_subplots(1, 2, subplot_titles=("loss on the experts' decisions", "coverage"), horizontal_spacing=0.12)
 for name, dash, column in (("loss", "dot", 1), ("of training's size", "solid", 2), ("larger", "dash", 2)):
@@ -266,7 +266,7 @@ sgp.joint_table(trained, "Every epoch, and by which validation it was selected")
 # %%
 run = trained.runs["dynamic"]
 larger = problem(DOMAIN, 6, SEED)
-rollout = sgp.solve(larger.problem, run.folder, sgp.Limit(seconds=20))
+rollout = sgp.solve(larger.problem, run.folder, sgp.Limit(seconds=8 if FAST else 20))
 print(f"{rollout.outcome}: {len(rollout.steps)} decisions, {len(rollout.plan)} actions")
 sgp.show(sgp.as_recorded(rollout, run.folder))
 
