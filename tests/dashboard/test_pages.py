@@ -219,24 +219,6 @@ def test_without_two_rollouts_compare_says_how_to_record_another(folder):
     assert "--record" in app.info[0].value
 
 
-@pytest.mark.slow
-def test_no_page_imports_a_planning_or_learning_library():
-    import subprocess
-    import sys
-
-    code = f"""
-import sys
-sys.path.insert(0, {str(ROOT / "dashboard")!r})
-from streamlit.testing.v1 import AppTest
-for name in ("coverage", "scaling", "failures", "compare"):
-    app = AppTest.from_file({str(PAGES)!r} + f"/{{name}}.py", default_timeout=60).run()
-    assert not app.exception and not app.error, name
-print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert run.stdout.strip() == "[]", run.stderr
-
-
 def test_two_files_with_one_rollout_count_once_and_splits_tell_names_apart(folder):
     (file,) = folder.glob("blocksworld*")
     shutil.copy(file, folder / "again.jsonl")
