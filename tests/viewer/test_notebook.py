@@ -136,7 +136,6 @@ def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
     assert page.evaluate("model.listeners.size") == 0
 
 
-@pytest.mark.browser
 def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
     words = sgp.link(recorded, step=3)._repr_markdown_()
     assert f"({sgp.show(recorded).link}&step=3)" in words
@@ -147,6 +146,7 @@ def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
         sgp.link(tmp_path / "one.jsonl")
 
 
+@pytest.mark.browser
 def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solved):
     widget = sgp.show(recorded)
     page = open_cell(widget)
