@@ -297,7 +297,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     )
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
-    page.get_by_text("; not drawn here").wait_for()
+    page.get_by_text("; not on the map").wait_for()
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
