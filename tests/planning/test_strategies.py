@@ -16,7 +16,6 @@ from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlan
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
 from sgp.policies.decoding import JumpDecoding
-from tests.planning.test_planner import by_name
 
 # Glue suffices for one part, and only a glued part can be painted.
 GLUE = """\
@@ -240,16 +239,6 @@ def test_runs_make_a_portfolio_where_they_are_of_one_domain(quick_run):
         sgp.load_portfolio([])
     with pytest.raises(ConfigurationError, match=r"holds one planner alone.* train it again with '--by dynamic'"):
         sgp.load_planner(runs[0].folder, "portfolio")
-
-
-def test_what_is_left_after_reading_is_used(two_blocks, monkeypatch):
-    right = Planner(by_name(pick_up=0.0, stack=0.0))
-    monkeypatch.setattr(two_blocks, "seconds", 6.0)
-    assert right.solve(two_blocks, Limit(seconds=10)).solved
-    assert with_fallbacks(right, 0, 0, (right,)).solve(two_blocks, Limit(seconds=10)).reason == "", (
-        "the first one has some"
-    )
-    assert with_fallbacks(right, 20).solve(two_blocks, Limit(seconds=10)).solved
 
 
 def test_rollouts_of_the_others_keep_what_is_asked_for(glue):
