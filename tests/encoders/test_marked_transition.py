@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,112 @@ SUITE = sgp.load_suite("state-centric")
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
 
 
+class Reference:
+    """Oracle: the embedding by its definition, with nested tuples as features and explicit graphs."""
+
+    def __init__(self, task, config, walked):
+        self.task, self.config, self.walked = task, config, walked
+        unary = defaultdict(set)
+        for atom in task.static_atoms:
+            if len(atom.objects) == 1:
+                unary[atom.objects[0]].add(atom.predicate)
+        constants = {thing.name for thing in task.domain_text.constants}
+        self.kinds = {
+            thing.name: (frozenset(thing.types), frozenset(unary[thing.name]), thing.name in constants and thing.name)
+            for thing in task.objects
+        }
+        self.goal = {literal.atom: literal.positive for literal in task.goal}
+        self.static = {atom for atom in task.static_atoms if len(atom.objects) > 1}
+
+    def fluents(self, state):
+        return set(map(self.task.fluent, self.task.fluents(state)))
+
+    def atom_colour(self, atom, before, after):
+        return atom.predicate, self.goal.get(atom), atom in before, atom in after
+
+    def refinement(self, before, after):
+        """Colours of all nodes at each level in the graph of a transition."""
+        atoms = before | after | set(self.goal)
+        levels = [{**self.kinds, **{atom: self.atom_colour(atom, before, after) for atom in atoms}}]
+        for _ in range(self.config.iterations):
+            last, new = levels[-1], {}
+            for name in self.kinds:
+                around = {
+                    (place, last[atom])
+                    for atom in atoms
+                    for place, argument in enumerate(atom.objects)
+                    if argument == name
+                }
+                new[name] = (last[name], frozenset(around))
+            for atom in atoms:
+                new[atom] = (last[atom], tuple(last[name] for name in atom.objects))
+            levels.append(new)
+        return levels
+
+    def features(self, state, after_state):
+        before, after = self.fluents(state) | self.static, self.fluents(after_state) | self.static
+        found = set()
+        plain = self.refinement(before, before)
+        for level, colours in enumerate(self.refinement(before, after)):
+            for node, colour in colours.items():
+                if plain[level].get(node) != colour:
+                    found.add(("colour", level, colour))
+        changed = before ^ after
+        tokens = {name: self.kinds[name] for atom in changed for name in atom.objects}
+        atoms = {atom: self.atom_colour(atom, before, after) for atom in changed}
+        for _ in range(2):
+            tokens, atoms = (
+                {
+                    name: (
+                        token,
+                        frozenset((p, atoms[a]) for a in changed for p, other in enumerate(a.objects) if other == name),
+                    )
+                    for name, token in tokens.items()
+                },
+                {a: (atoms[a], tuple(tokens[name] for name in a.objects)) for a in changed},
+            )
+        found |= {("atom", colour) for colour in atoms.values()} | {("object", token) for token in tokens.values()}
+        kept = [atom for atom in before | set(self.goal) if atom not in changed]
+        passed = {name: (kind,) for name, kind in self.kinds.items()}
+        if self.config.passed_atoms:
+            for name, kind in self.kinds.items():
+                alone = {self.atom_colour(atom, before, before) for atom in kept if atom.objects == (name,)}
+                passed[name] = (kind, frozenset(alone))
+
+        def walk(name, path, used):
+            for atom in kept:
+                if atom in used:
+                    continue
+                colour = self.atom_colour(atom, before, before)
+                for place_in, argument in enumerate(atom.objects):
+                    if argument != name:
+                        continue
+                    entered = place_in in self.walked[atom.predicate]
+                    if entered and len(atom.objects) == 1 and len(used) < self.config.open_atoms:
+                        found.add(("end", path, colour))
+                    for place_out, other in enumerate(atom.objects):
+                        if place_out == place_in:
+                            continue
+                        step = (*path, (colour, place_in, place_out))
+                        if other in tokens:
+                            # The last of several atoms is entered from the walk's end.
+                            last = place_out in self.walked[atom.predicate] if used else entered
+                            if last and len(used) < self.config.closed_atoms:
+                                found.add(("closed", step, tokens[other]))
+                            continue
+                        if not entered:
+                            continue
+                        step = (*step, passed[other])
+                        if len(used) < self.config.open_atoms:
+                            found.add(("open", step))
+                        if len(used) + 1 < max(self.config.open_atoms, self.config.closed_atoms):
+                            walk(other, step, used | {atom})
+
+        for name, token in tokens.items():
+            walk(name, (token,), frozenset())
+        return found
+
+
 def transitions(problems, steps=2):
     rng = np.random.default_rng(0)
     for problem in problems:
@@ -28,6 +134,49 @@ def transitions(problems, steps=2):
             places = rng.permutation(len(choice))[:12]
             yield task, state, [choice[place] for place in sorted(places)]
             state = choice[int(rng.integers(len(choice)))].state
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        MarkedConfig(),
+        MarkedConfig(3, 2, 2),
+        MarkedConfig(0, 0, 0),
+        MarkedConfig(1, 0, 4),
+        MarkedConfig(walk_growth=0.1),
+        MarkedConfig(1, 2, 3, passed_atoms=True),
+    ],
+    ids=["default", "deep", "changes alone", "long closed walks", "from some places", "passed atoms"],
+)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_features_are_those_of_the_definition(domain, config):
+    """Features of kernel and reference correspond one to one and occur in the same transitions."""
+    found = list(transitions(SUITE.problems(domain, "train")[2::5][:4]))
+    encoder, _ = MarkedTransitionEncoder.fit(config, found)
+    ours, theirs = defaultdict(set), defaultdict(set)
+    number = 0
+    for task, state, choice in found:
+        reference = Reference(task, config, encoder.walked)
+        embedded = encoder.embed(task, state, choice)
+        for row, successor in enumerate(choice):
+            for column in embedded.columns[embedded.first[row] : embedded.first[row + 1]]:
+                ours[int(column)].add(number)
+            for feature in reference.features(state, successor.state):
+                theirs[feature].add(number)
+            number += 1
+    assert number > 20
+    assert Counter(map(frozenset, ours.values())) == Counter(map(frozenset, theirs.values()))
+    assert encoder.dimension == len(theirs) + 2
+
+
+def test_typed_problems_with_constants_and_negative_goals_too(courier):
+    encoder, _ = MarkedTransitionEncoder.fit(
+        MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))]
+    )
+    reference = Reference(courier, MarkedConfig(), encoder.walked)
+    embedded = encoder.embed(courier, courier.init, courier.successors(courier.init))
+    sizes = [len(reference.features(courier.init, each.state)) for each in courier.successors(courier.init)]
+    assert np.diff(embedded.first).tolist() == sizes
 
 
 def test_renaming_changes_no_embedding():

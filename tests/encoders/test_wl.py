@@ -17,8 +17,10 @@ import sgp
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.encoders.wl_vocabulary import Vocabulary
 from sgp.errors import ConfigurationError, StoreError
+from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
+from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.sampling import each_value
 
 SUITE = sgp.load_suite("state-centric")
@@ -106,6 +108,17 @@ def test_vectors_equal_wlplans_for_all_options(domain, config, tmp_path):
         task = Task(problem)
         states = walk(task, 6, seed=3)
         assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
+
+
+def test_vectors_equal_wlplans_with_types_constants_and_negative_goals(courier, tmp_path):
+    states = walk(courier, 5)
+    encoder = WLEncoder.fit(WLConfig(), [(courier, states)])
+    oracle = Oracle(encoder, tmp_path)
+    other = Task(Problem("other", COURIER, COURIER_PROBLEM.replace("(at q1 depot)", "(at q1 mill)")))
+    for task in (courier, other):
+        states = walk(task, 5)
+        assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
+    assert encoder.embed(other, [other.init]).sum() < encoder.embed(courier, [courier.init]).sum(), "unseen are dropped"
 
 
 @pytest.mark.slow
