@@ -27,7 +27,7 @@ def _plain(value: object) -> str:
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@lru_cache(maxsize=1 << 14)  # a rollout's drawings say the same words and numbers over and over
+@lru_cache(maxsize=1 << 14)  # a rollout's drawings repeat the same words and numbers
 def escaped(words: str) -> str:
     """Words as markup that shows them; characters that XML forbids become U+FFFD."""
     return escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", words))

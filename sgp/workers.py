@@ -78,7 +78,7 @@ class Local:
 class Cluster:
     """The machines of a Ray cluster, given the address HOST:PORT of its head; this machine is one of them.
 
-    A task whose process or machine is lost runs again elsewhere, `RETRIES` times at most. Raises ToolError where ray is
+    A task whose process or machine is lost runs again, `RETRIES` times at most. Raises ToolError where ray is
     missing, or the cluster is not there or lost.
     """
 
@@ -172,7 +172,7 @@ def processes(jobs: Jobs) -> int:
 
 # Environment of a process in which numerical libraries compute with one thread, since other processes run beside it:
 # threads of several processes that wait for each other spin, and keep the core from those that they wait for. If the
-# user asks for more threads, they sleep while they wait.
+# environment sets more threads, they sleep while they wait.
 ONE_THREAD: Mapping[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -181,13 +181,13 @@ ONE_THREAD: Mapping[str, str] = {
 
 
 def threads() -> int:
-    """Number of threads for libraries that take it as an argument: one, unless the user asks for more."""
+    """Number of threads for libraries that take it as an argument: one, unless the environment sets more."""
     requested = os.environ.get("OMP_NUM_THREADS", "")
     return int(requested) if requested.isdigit() and int(requested) else 1
 
 
 def compute_with_one_thread() -> None:
-    """Make numerical libraries that are loaded from now on compute with one thread, unless the user asks for more."""
+    """Make numerical libraries that are loaded from now on compute with one thread, unless the environment sets it."""
     os.environ.update({**ONE_THREAD, **os.environ})
 
 

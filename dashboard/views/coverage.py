@@ -279,7 +279,7 @@ def main() -> None:
     show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
 
 
-@st.fragment  # another view leaves the table as it stands
+@st.fragment  # another view does not change the table
 def show_attempts_of(chosen: Chosen) -> None:
     """The single attempts behind the table, in one of several views."""
     rows = attempts_of(chosen)

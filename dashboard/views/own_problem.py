@@ -182,7 +182,7 @@ def name_of(run: Mapping[str, Any]) -> str:
 
 
 def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
-    """A choice of fitting models and a button; without one, why the existing models do not fit."""
+    """A choice of models for the domain and a button; without a model, the reason why the existing ones do not fit."""
     runs = {name_of(each): each for each in found["runs"]}
     if not runs:
         st.info("No trained model fits the predicates and actions of this domain. Train one in the next tab.")

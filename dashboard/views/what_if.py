@@ -217,7 +217,7 @@ def warm(folder: str, record: Recorded) -> None:
     """Load model and problem while the user looks at the rollout."""
     head = record.head
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
-    with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
+    with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or reports this
         decoding = record.about.decoding or "default"
         work.worker().submit("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 

@@ -63,7 +63,7 @@ def attribute_weight(
     """The training decisions that produced the weight of a feature that distinguishes two candidates of a step.
 
     They are the chosen candidate of step `place` (from 0) and candidate `other`; `feature` is a text of the
-    explanation, which can stand for several features with the same text. `policy` is the run's own, `data` its
+    explanation, which can represent several features with the same text. `policy` is the run's own, `data` its
     training data. Raises InputError for a text that distinguishes nothing there, ConfigurationError for a run whose
     weights are not sums over decisions.
     """

@@ -23,7 +23,7 @@ LONG = 10
 class FailureKind(enum.StrEnum):
     """Why a problem was not solved. If several kinds apply, the first in this order is the primary one.
 
-    `words` says what happened, `definition` when the kind applies and which step it names.
+    `words` describes what happened, `definition` when the kind applies and which step it names.
     """
 
     words: str

@@ -177,7 +177,7 @@ def grid(
 
 
 def _select(methods: Any, csv: Path | None, suite: str, validation: str, *others: Any) -> None:
-    """Choose the settings of each method, print the trials, and the options that stand for what was chosen."""
+    """Choose the settings of each method, print the trials, and the options that select the chosen settings."""
     from sgp.experiments import selection
     from sgp.methods.configuration import apart
     from sgp.policies.decoding import DEFAULT

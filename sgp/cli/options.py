@@ -62,14 +62,14 @@ HtmlFile = Annotated[Path | None, typer.Option("--html", help="Write an HTML pag
 
 
 def processes_of(chosen: int) -> int:
-    """The number of processes that `--jobs` stands for."""
+    """The number of processes given by `--jobs`."""
     from sgp.workers import cores
 
     return chosen or cores()
 
 
 def workers_of(chosen: int, cluster: str) -> Any:
-    """The processes of this machine, or the cluster, that `--jobs` and `--cluster` stand for."""
+    """The processes of this machine, or the cluster, given by `--jobs` and `--cluster`."""
     from sgp.workers import Cluster
 
     return Cluster(cluster) if cluster else processes_of(chosen)

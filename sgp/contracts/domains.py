@@ -61,7 +61,7 @@ class DomainContract:
             assert len({tuple(solution.items()) for solution in solutions}) == len(solutions)
 
     def test_arguments_are_drawn_uniformly_from_all_solutions(self, domain: Domain) -> None:
-        """The size with the most solutions, up to 12, is tried."""
+        """The size with the most solutions, up to 12, is tested."""
         solutions_of = {
             size: {tuple(solution.items()) for solution in domain.sizes.solutions(size)}
             for size in _sizes(domain, _GENERATED)

@@ -171,7 +171,7 @@ def _made(problem: Problem, stages: Sequence[Stage], driver: Path, watch: Callab
 
 
 def _given_up(problem: Problem, patience: int) -> ExpertPlan:
-    why = f"not tried: {patience} problems in a row without a plan"
+    why = f"not searched: {patience} problems in a row without a plan"
     return ExpertPlan(problem.name, problem.sha256, None, "fast-downward", why, 0.0)
 
 

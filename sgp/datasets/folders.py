@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 LOCKS = ".locks"  # name of the folder of lock files, beside the locked folders
 _DRAFT = ".draft"  # end of the names of new folders and of their locks
-_PATIENCE = 2.0  # seconds to wait for a lock before the user is told
+_PATIENCE = 2.0  # seconds to wait for a lock before a warning
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     streams did not depend on the suite's name (equal split, size and number gave equal problems in two suites).
 
     No two problems of a domain are equal up to renaming of objects, except within a split whose arguments allow too few
-    problems. Raises SuiteError if problems of two splits cannot be kept apart.
+    problems. Raises SuiteError if two splits would share a problem.
     """
     domains = [domain for domain in all_domains() if _splits(domain, name)]
     if not domains:

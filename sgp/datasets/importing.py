@@ -140,7 +140,7 @@ class SourceTree:
                 if path.name.startswith("."):
                     self.ignore("hidden files and folders", file.place)
                 elif path.is_dir() and path.resolve() in above:
-                    self.ignore("links to folders that they stand in", file.place)
+                    self.ignore("links to folders above them", file.place)
                 elif path.is_dir():
                     waiting.append((path, (*folders, path.name), above))
                 elif path.is_symlink() and not path.exists():
@@ -381,7 +381,7 @@ def _problem_files(source: _Source) -> dict[str, list[_Found]]:
 
 
 def _split_of(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The split that a file's folders stand for, and the other folders, which become part of the problem's name."""
+    """The split named by a file's folders, and the other folders, which become part of the problem's name."""
     if not folders:
         return PLAIN_SPLIT, ()
     known = _SPLIT_NAMES.get(folders[0].lower())

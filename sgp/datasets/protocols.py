@@ -137,7 +137,7 @@ def protocol_splits(
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
     if shots < 0 or (shots and protocol != "leave-one-out"):
         raise InputError(
-            f"asked for {shots} transitions a schema in protocol {protocol}; expected 0, or at least 1 in leave-one-out"
+            f"{shots} transitions of each schema in protocol {protocol}; expected 0, or at least 1 in leave-one-out"
         )
     source = load_suite(suite)
     requested = {source.domain(name).name for name in domains}

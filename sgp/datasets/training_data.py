@@ -143,7 +143,7 @@ class DomainTexts:
         """
         if count < 1 or draw < 0:
             raise SuiteError(
-                f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
+                f"{count} training problems of draw {draw} requested; expected at least 1, and a draw from 0 on"
             )
         order = list(range(len(self.drawable)))
         Random(draw).shuffle(order)

@@ -227,7 +227,7 @@ class _Transition:
             for atom in there:
                 kinds.setdefault(colour[atom], []).append(atom)
             words = [
-                self._atom(each[0]) + (f" and {len(each) - 1} alike" if len(each) > 1 else "")
+                self._atom(each[0]) + (f" and {len(each) - 1} equivalent" if len(each) > 1 else "")
                 for each in kinds.values()
             ]
         else:

@@ -107,8 +107,8 @@ class RelationalEncoder:
         negated = [str(literal.atom) for literal in task.goal if not literal.positive]
         if negated:
             return (
-                f"the goal wants {negated[0]} to be false, and the relations of a goal hold positive atoms alone; say "
-                "it by a predicate that is true then"
+                f"the goal wants {negated[0]} to be false, but relations have only the positive atoms of a goal; "
+                "replace it by a predicate that is true instead"
             )
         return None
 

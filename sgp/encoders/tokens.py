@@ -109,8 +109,8 @@ class Tokens:
         negated = [str(literal.atom) for literal in task.goal if not literal.positive]
         if negated:
             return (
-                f"the goal wants {negated[0]} to be false, and tokens of a goal say positive atoms alone; say it by a "
-                "predicate that is true then"
+                f"the goal wants {negated[0]} to be false, but tokens have only the positive atoms of a goal; replace "
+                "it by a predicate that is true instead"
             )
         return None
 

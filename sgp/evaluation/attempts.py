@@ -1,4 +1,4 @@
-"""Attempts: problems tried by a planner, plans validated by VAL, and their scores."""
+"""Attempts of planners at problems, with plans validated by VAL, and their scores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One problem tried once: the outcome, and the plan, which VAL accepted if the outcome is SOLVED.
+    """One attempt at a problem: the outcome, and the plan, which VAL accepted if the outcome is SOLVED.
 
     `cost` is the plan's cost by the problem's metric, None without a metric or a plan. `memory` is the peak memory of
     the process so far in bytes (earlier problems included), 0 if it was not measured.

@@ -52,8 +52,8 @@ class Reference:
                 raise error
             if self.solvable:
                 raise UnsolvableProblem(
-                    f"{names[sha256]} is proven to have no plan, and its domain promises one; mend the generator, or "
-                    f"say solvable=False in the domain's file"
+                    f"{names[sha256]} is proven to have no plan, but its domain promises one; mend the generator, or "
+                    f"set solvable=False in the domain's file"
                 ) from error
         return plans, set(errors)
 

@@ -30,7 +30,7 @@ CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be tried by one planner.
+    """Problems to be solved by one planner.
 
     `planner` is its folder; `identity` changes with its contents and its decoding. `recorder` saves the rollouts.
     """
@@ -63,7 +63,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     """The attempts of each work, in the order of its problems.
 
     `load` makes a planner from its folder and decoding and must be importable by other processes. Chunks that an
-    interrupted evaluation finished are not tried again; their files are removed at the end.
+    interrupted evaluation finished are not evaluated again; their files are removed at the end.
     """
     chunks = {chunk.file: chunk for work in works for chunk in split_work(work)}
     done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}

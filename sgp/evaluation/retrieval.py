@@ -137,7 +137,7 @@ SMALL = (
 )
 MERGED = (
     "states of domain %s have equal texts, as those of instances with the same objects do: in pools, those with one "
-    "text are one candidate, and metric merged counts the others; to tell them apart, give the domain other templates"
+    "text are one candidate, and metric merged counts the others; to distinguish them, give the domain other templates"
 )
 
 

@@ -35,9 +35,9 @@ from sgp.planning.planner import Limit
 from sgp.policies.decoding import DEFAULT
 from sgp.workers import Jobs, processes
 
-MOST_AT_ONCE = 128  # problems tried between two tests of the interval
+MOST_AT_ONCE = 128  # problems evaluated between two tests of the interval
 MOST_UNSOLVABLE = 200  # problems of a size; if all are proven unsolvable, the generator is wrong
-MIN_BATCH = 8  # problems tried at a time, even if the interval may need only one more
+MIN_BATCH = 8  # problems evaluated at a time, even if the interval may need only one more
 BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the teacher's plans for the largest training problems (section 2)
 
 
@@ -181,8 +181,8 @@ class ProblemSource:
         problem = self.problem(size, number)
         if problem.sha256 != attempt.sha256:
             raise StoreError(
-                f"{attempt.problem} is generated differently since it was tried; remove the folders of "
-                f"{home() / 'scaling'} that hold it, and their problems are tried again"
+                f"{attempt.problem} is generated differently now than when it was evaluated; remove the folders of "
+                f"{home() / 'scaling'} that contain it, and their problems are evaluated again"
             )
         return problem
 

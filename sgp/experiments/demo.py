@@ -46,7 +46,9 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     )
     runs = [run for _, run in sorted(track(executor(jobs).map(train, work), "train", len(work)), key=itemgetter(0))]
     trained = time.perf_counter()
-    console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
+    console.print(
+        f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every run is evaluated on every problem."
+    )
     found = evaluate(runs, SUITE, jobs=jobs)
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"

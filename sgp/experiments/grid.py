@@ -125,7 +125,7 @@ class Results:
 def parse_variants(text: str, every: bool = True) -> dict[str, list[str]]:
     """`METHOD` or `METHOD:VARIANT`, separated by commas, as `grid_cells` takes them.
 
-    A method alone stands for all its variants, or for its first one unless `every`.
+    A method without a variant means all its variants, or only its first one unless `every`.
     """
     chosen: dict[str, list[str]] = {}
     for word in filter(None, text.split(",")):

@@ -40,7 +40,7 @@ class Recording:
 
     All planners are recorded on the same `shared` problems, so that any two can be compared: of the `among` smallest
     those that most planners leave unsolved. Beside them each planner's smallest unsolved one, where it solved those,
-    and of the `foremost` planners, which have the whole split tried, the largest solved one whose record has at most
+    and of the `foremost` planners, evaluated on the whole split, the largest solved one whose record has at most
     `largest` bytes.
     """
 
@@ -65,7 +65,7 @@ class Recording:
 def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: int = 1) -> list[Path]:
     """Train planners on every domain of a suite and write their rollouts, replacing those of the folder.
 
-    `what` says which ones. Each rollout has a compressed file with a map by PCA and UMAP beside it.
+    `what` names them. Each rollout has a compressed file with a map by PCA and UMAP beside it.
     """
     target, source, what = Path(folder), load_suite(suite), what or Recording()
     planners = (*what.foremost, *what.others)
@@ -101,7 +101,7 @@ def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: 
 
 
 def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequence[Attempt]) -> list[Path]:
-    """Record two of the problems of the split that a run has tried: the solved one of median size, the smallest
+    """Record two of the problems of the split on which a run was evaluated: the solved one of median size, the smallest
     unsolved one.
 
     An evaluation stores no steps, so these problems are planned again, except recordings newer than the run. The maps

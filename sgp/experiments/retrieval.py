@@ -78,7 +78,7 @@ class RetrievalConfig:
             raise ConfigurationError(f"pools have {self.size} candidates; expected at least {max(KS)}, the largest k")
         if self.plans < 0 or (self.transitions is not None and self.transitions < 1):
             raise ConfigurationError(
-                f"asked for {self.transitions} transitions and {self.plans} plans of a domain; expected at least 1 "
+                f"{self.transitions} transitions and {self.plans} plans of a domain requested; expected at least 1 "
                 "transition and no less than 0 plans"
             )
 

@@ -55,7 +55,7 @@ def scaling(
     """How far a run scales: its coverage at every size of its domain, on problems generated from `seed`.
 
     A plan for a problem of n objects may have `bound` + n actions; the default bound is `plan_bound` of the training
-    data. After so many `hours` no more problems are tried, and the curve reports it. `watch` sees every size as it is
+    data. After so many `hours` no problem is begun, and the curve reports it. `watch` sees every size as it is
     done. Results are saved, so that the same call resumes. `curve_scores` gives a curve's numbers. `jobs` as for
     `evaluate`. Source: dynamic validation, algorithm 3.
     """

@@ -76,7 +76,7 @@ def select(
     variant = next(iter(learner.variants))
     open_choices = choices(method, settings)
     chosen = {setting: values[0] for setting, values in open_choices.items()}
-    made: dict[object, Results] = {}  # by configuration, so that the default under another name is not tried again
+    made: dict[object, Results] = {}  # by configuration, so that the default under another name is not evaluated again
     order: list[tuple[str, str, object]] = []
     for setting, values in open_choices.items():
         tried = []

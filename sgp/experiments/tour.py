@@ -118,7 +118,7 @@ def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
 def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
     """The failure with the largest share of idle steps, at the idle step with the smallest predicted change.
 
-    In each domain the smallest of the larger problems is tried.
+    In each domain the smallest of the larger problems is used.
     """
     worst: tuple[float, Run, Rollout, list[int]] | None = None
     for domain in suite.domains:

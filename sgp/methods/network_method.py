@@ -93,7 +93,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         return False
 
     def invariant(self, training: Training) -> bool:
-        """Return False: the network reads names of objects, unless a method says otherwise."""
+        """Return False: the network reads names of objects, unless a method overrides this."""
         return False
 
     def network(self, training: Training, domain: DomainText, seed: int) -> Net:

@@ -72,7 +72,7 @@ class SymTTraining:
         if self.kind == "sequence" and (self.training.attention or self.training.hidden):
             raise ConfigurationError(
                 f"training.attention is {self.training.attention} and training.hidden {self.training.hidden} of a "
-                "sequence; expected 0, because its atoms stand in the order of their names, another one in each view"
+                "sequence; expected 0, because its atoms are in the order of their names, which differs between views"
             )
 
 

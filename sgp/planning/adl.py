@@ -199,7 +199,9 @@ def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ..
     expanded = world.expand(goal, {})
     number = _bound(expanded)
     if number > MAX_ALTERNATIVES:
-        raise TooManyCases(f"up to {_number(number)} conjunctions, and at most {MAX_ALTERNATIVES:,} are tried")
+        raise TooManyCases(
+            f"up to {_number(number)} conjunctions, more than the {MAX_ALTERNATIVES:,} that are supported"
+        )
     return tuple(dict.fromkeys(_disjuncts(expanded)))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Generator: TypeAlias = "np.random.Generator"  # a string, because the dashboard draws without importing numpy
 Arguments: TypeAlias = Mapping[str, int]
 Item = TypeVar("Item")
-_MOST_EMPTY = 200  # consecutive sizes without problems that are tried
+_MOST_EMPTY = 200  # consecutive sizes without problems before the search ends
 
 
 def any_arguments(**arguments: int) -> bool:
@@ -306,7 +306,7 @@ class Words:
         return Words({**self.atoms, **more.atoms}, {**self.actions, **more.actions})
 
     def lacking(self, text: DomainText) -> list[str]:
-        """Return a domain's predicates and actions without a fitting template."""
+        """Return a domain's predicates and actions without a template of their arity."""
         kinds = zip((self.atoms, self.actions), text.signature, strict=True)
         return [name for templates, names in kinds for name, arity in names if not _fits(templates.get(name), arity)]
 

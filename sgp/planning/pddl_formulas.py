@@ -209,7 +209,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
         elif head in _UNSUPPORTED:
             raise _unsupported(_UNSUPPORTED[head], part, source)
         elif head == "when":
-            raise source.refusal("'(when ...)' stands in a condition; it belongs in an effect", part)
+            raise source.refusal("'(when ...)' in a condition; expected it in an effect only", part)
         else:
             parts.append(Literal(atom(part, source, scope, equality=True), sign))
     return parts
@@ -221,7 +221,7 @@ def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple
         raise source.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
     listed = typed_list(part[1], 0, source, "a variable")
     if len({name for name, _ in listed}) < len(listed):
-        raise source.unsupported("a variable stands twice in a quantifier; rename one", part)
+        raise source.unsupported("a variable occurs twice in a quantifier; rename one", part)
     inside, variables = scope.binding(parameter(*typed, scope.declared, source) for typed in listed)
     return inside, variables, part[2]
 

@@ -150,7 +150,7 @@ def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) ->
         if section.head not in known:
             message = f"section {shown(section.head)} is not supported; rewrite this without it"
             raise source.unsupported(message, section)
-        repeated = f"a second section {section.head} stands here; make one of the two"
+        repeated = f"a second section {section.head}; merge the two"
         source.require(not by_head[section.head], repeated, section)
         by_head[section.head] = section
     return by_head
@@ -180,7 +180,7 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
         TopologicalSorter(types).prepare()
     except CycleError as error:
         cycle = shown(", ".join(dict.fromkeys(error.args[1])))
-        raise source.refusal(f"the types {cycle} stand above each other; mend the cycle", section) from error
+        raise source.refusal(f"the types {cycle} form a cycle; remove it", section) from error
     return types
 
 
@@ -211,7 +211,10 @@ def _predicates(
             parameter(*typed, types, source) for typed in typed_list(declaration, 1, source, "a variable")
         )
         if len({argument.name for argument in arguments}) < len(arguments):
-            source.remark("a variable stands twice in a predicate's declaration; each place is its own", declaration)
+            source.remark(
+                "a variable occurs twice in a predicate's declaration; the arguments are different all the same",
+                declaration,
+            )
         if name in predicates:
             same = [argument.types for argument in predicates[name]] == [argument.types for argument in arguments]
             message = f"a second predicate has the name '{shown(name)}' and other arguments; rename one"
@@ -235,7 +238,7 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
                 f"found '{shown(key if isinstance(key, Word) else '(')}'",
                 key,
             )
-        repeated = f"a second {shown(str(key))} stands in action '{shown(name)}'; make one of the two"
+        repeated = f"a second {shown(str(key))} in action '{shown(name)}'; merge the two"
         source.require(key not in parts, repeated, key)
         parts[str(key)] = value
     source.require(":effect" in parts, f"action '{shown(name)}' has no ':effect'", section)
@@ -243,7 +246,7 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
     for variable, types in typed_list(parts.get(":parameters", Block()), 0, source, "a variable"):
         if variable in parameters:  # Fast Downward merges them into one object, VAL uses the last of two
             raise source.unsupported(
-                f"action '{shown(name)}': the parameter {shown(variable)} stands twice, which planners read "
+                f"action '{shown(name)}': the parameter {shown(variable)} occurs twice, which planners read "
                 "differently; rename one",
                 variable,
             )
@@ -308,7 +311,7 @@ def _with_goal(
     source.require(goals, "the goal cannot hold in any state; mend it", place)
     if alternative is None and len(goals) > 1:
         raise source.unsupported(
-            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
+            f"the goal is a disjunction of {len(goals):,} conjunctions, solved one by one; disjunctive goals to "
             "learn from are not supported; rewrite this as one conjunction",
             place,
         )

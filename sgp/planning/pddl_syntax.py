@@ -164,7 +164,7 @@ def _read(source: Source) -> Block:
             source.require(stack, "')' without a '(' before it; remove it or add the '('", item)
             stack.pop()
         elif isinstance(item, Word):
-            source.require(stack, f"'{shown(token)}' stands outside of '(define ...)'; expected '('", item)
+            source.require(stack, f"'{shown(token)}' outside of '(define ...)'; expected '('", item)
             stack[-1].append(item)
         else:
             if stack:

@@ -58,7 +58,7 @@ class Limit:
             if value is not None and not 0 < value < math.inf:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
         if self.processor and self.seconds is None:
-            raise ConfigurationError("the limit is one of the processor, and on no seconds; expected seconds beside it")
+            raise ConfigurationError("the limit counts CPU time but gives no seconds; expected seconds as well")
 
     @property
     def ends(self) -> bool:

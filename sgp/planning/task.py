@@ -76,7 +76,7 @@ class Task:
             done = (
                 "not learned: planners count every action 1, experts minimise the cost, and plans are compared by it"
                 if self.costs
-                else "ignored, since no '(:metric minimize (total-cost))' asks for them; every action counts 1"
+                else "ignored, since no '(:metric minimize (total-cost))' requests them; every action costs 1"
             )
             warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode

@@ -284,9 +284,9 @@ class WrittenActions:
             return "the plan ends before the goal holds"
         word = self.tokens.word(token, objects)
         if not row:
-            return f"ill-formed: {word} stands where an action should"
+            return f"ill-formed: {word} in the place of an action"
         begun = " ".join([self.tokens.schemas[row[0]], *(objects[each] for each in row[1:])])
-        return f"ill-formed: {word} stands where an object of ({begun} ...) should"
+        return f"ill-formed: {word} in the place of an object of ({begun} ...)"
 
     def _end(self, task: Task, state: State, hypothesis: Hypothesis) -> tuple[str, tuple[tuple[str, float], ...]]:
         """Return why a plan that reached the goal fails before its end token, and the tokens that show it; else empty.

@@ -50,7 +50,7 @@ class Paper:
         text = (data_folder() / "published" / "notes.csv").read_text(encoding="utf-8")
         rows = [row for row in csv.DictReader(text.splitlines(keepends=True)) if row["paper"] == self.key]
         words = [[row[name] for name in ("subject", "first", "second", "followed")] for row in rows]
-        headings = ("subject", "one says", "the other", "followed here")
+        headings = ("subject", "one place", "another place", "followed here")
         return Table.of(f"Disagreements within {self.key}", headings, words)
 
 

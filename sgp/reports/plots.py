@@ -296,7 +296,7 @@ def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int])
 
 
 def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "plan length") -> go.Figure:
-    """One planner's numbers over another's (by title) on the instances that both tried, domains by colour and mark.
+    """One planner's numbers over another's (by title) on the instances that both attempted, domains by colour and mark.
 
     A number is the mean over the seeds that solved. An instance that no seed of a planner solved is on the dotted line
     at the margin. The title counts who solved what. A point's `customdata` is [domain, suite, split, problem].

@@ -344,7 +344,7 @@ def with_draws(scores: pd.DataFrame) -> pd.DataFrame:
 def pool_draws(scores: pd.DataFrame) -> pd.DataFrame:
     """The learning curves among scores: a row for each domain, split, planner and number of training `problems`.
 
-    Columns: `value`, the mean over the draws; `least` and `most`; number of `draws`; `count` of problems tried; `low`
+    Columns: `value`, the mean over the draws; `least` and `most`; number of `draws`; `count` of problems; `low`
     and `high`, the Wilson interval of the mean.
     """
     import pandas as pd

@@ -29,7 +29,7 @@ _TRIED: list[bool] = []  # by this process
 
 
 def are_compiled() -> bool:
-    """Whether the kernels of this version are compiled, or this process tried to compile them."""
+    """Whether the kernels of this version are compiled, or this process has started to compile them."""
     folder = kernel_folder()
     return bool(_TRIED) or (folder is not None and (folder / _READY).exists())
 

@@ -85,7 +85,7 @@ def fit_q(
         transitions = buffer.transitions
         if not transitions:
             raise ConfigurationError(
-                "no jump of a training problem could be tried; expected problems whose initial state is no goal state "
+                "no jump of a training problem was evaluated; expected problems whose initial state is no goal state "
                 "and has successors"
             )
         trees = concatenate_trees([each.tree for each in transitions])

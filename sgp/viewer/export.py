@@ -43,7 +43,7 @@ def file_stem(recorded: Recorded) -> str:
 def plan_text(recorded: Recorded) -> str:
     """The actions in PDDL, one a line, and their cost; comments name the outcome and the run.
 
-    The plan of an unsolved problem is the best path at its end, and the first line says so.
+    The plan of an unsolved problem is the best path at its end, and the first line reports this.
     Raises PlanError for an action, PddlError for a problem with costs, that cannot be read.
     """
     lines = "\n".join(action for step in recorded.steps for action in step["candidates"][step["chosen"]]["actions"])

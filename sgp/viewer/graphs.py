@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sgp import drawing
 
 WIDTH = 1000
-# Okabe and Ito, readable with black on them; a number stands beside every one.
+# Okabe and Ito, readable with black on them; each has a number beside it.
 FILLS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d3d3d3", "#7fb6ff", "#ffb38a")
 
 

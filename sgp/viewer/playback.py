@@ -34,7 +34,7 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     Ranks count from 0. Of a step: `shut`, the ranks of unavailable candidates; `next`, the rank of the runner-up (None
     if no other was available); `tie`, whether the order of candidates decided between equal costs; `why`, see
     `explanations`; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
-    candidate: `twin`, the rank of the equivalent one that was kept (None if it belongs to another state of the beam);
+    candidate: `twin`, the rank of the equivalent one that remained (None if it belongs to another state of the beam);
     `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
     `marks` are the steps that lengthen the plan, [step, actions lost], None for a dead end; `least` tells whether
     distances are exact. Both are None if distances were not recorded.
@@ -209,7 +209,7 @@ def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
 
 
 def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
-    """The rank of the candidate that was kept instead of a collapsed one: one of the same key or state."""
+    """The rank of the candidate that represents a collapsed one: one of the same key or state."""
     own, candidates = record["candidates"][index], record["candidates"]
     kept = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]
     same_key = [place for place in kept if own["key"] is not None and candidates[place]["key"] == own["key"]]
@@ -336,7 +336,7 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
 
     Each step also has its nearest training point and the distance to it; `usual` is the 99th percentile of such
     distances in training (`sgp.analysis.maps`). `orders` has for each step the candidates' indices in rank order. If
-    there is no map, `missing` says why.
+    there is no map, `missing` gives the reason.
     """
     file = map_file(recorded.source)
     if not file.is_file():

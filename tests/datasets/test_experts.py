@@ -144,7 +144,7 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
         for jobs in (1, 3)
     ]
     told = [[(plan.plan, plan.configuration) for plan in plans.values()] for plans in found]
-    given_up = (None, "not tried: 2 problems in a row without a plan")
+    given_up = (None, "not searched: 2 problems in a row without a plan")
     assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2
 
 

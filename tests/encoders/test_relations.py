@@ -74,8 +74,8 @@ def test_objects_know_their_types_and_static_atoms_are_seen(courier):
     assert "object:type" not in encoder.relations
     assert encoder.refuses(task) is None
     assert encoder.refuses(courier) == (
-        "the goal wants (in q1 v1) to be false, and the relations of a goal hold positive atoms alone; say it by a "
-        "predicate that is true then"
+        "the goal wants (in q1 v1) to be false, but relations have only the positive atoms of a goal; replace it by "
+        "a predicate that is true instead"
     )
 
 

@@ -108,8 +108,8 @@ def test_what_cannot_be_told_is_refused(task):
     )
     courier = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     assert Tokens(Vocabulary(courier.domain_text)).refuses(courier) == (
-        "the goal wants (in q1 v1) to be false, and tokens of a goal say positive atoms alone; say it by a predicate "
-        "that is true then"
+        "the goal wants (in q1 v1) to be false, but tokens have only the positive atoms of a goal; replace it by a "
+        "predicate that is true instead"
     )
     with pytest.raises(DomainMismatch):
         few.refuses(courier)

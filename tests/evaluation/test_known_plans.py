@@ -94,7 +94,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
 def test_a_proof_against_a_generators_promise_is_an_error(home):
     broken = source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True)))
     with pytest.raises(
-        UnsolvableProblem, match=r"walking-2-\d+ is proven to have no plan, and its domain promises one; mend"
+        UnsolvableProblem, match=r"walking-2-\d+ is proven to have no plan, but its domain promises one; mend"
     ):
         scaling(WALKERS["wrong"], broken, 9, ALL)
 
@@ -113,7 +113,9 @@ def test_a_generator_that_fails_or_changes_is_a_sentence(home):
         scaling(WALKERS["right"], source(walking(failing), seed=3), 9, ALL)
     curve = scaling(WALKERS["wrong"], source(ANYWHERE), 0, ScalingConfig(**FEW, largest=3))
     changed = source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True)))
-    with pytest.raises(StoreError, match=r"walking-3-\d+ is generated differently since it was tried; remove"):
+    with pytest.raises(
+        StoreError, match=r"walking-3-\d+ is generated differently now than when it was evaluated; remove"
+    ):
         changed.again(curve.sizes[-1].attempts[0])
 
 

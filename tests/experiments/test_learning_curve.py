@@ -42,7 +42,7 @@ def test_a_draw_contains_those_of_fewer_problems(kind):
     assert len({each.sha256 for each in (texts, *drawn.values(), texts.drawn(4, 2))}) == len(drawn) + 2
     assert len({texts.drawn(2, draw).parts[0].train for draw in range(5)}) > 1
     assert len(texts.drawn(99, 0).parts[0].train) == len(texts.parts[0].train)
-    with pytest.raises(SuiteError, match="asked for 0 training problems of draw 0; expected at least 1"):
+    with pytest.raises(SuiteError, match="0 training problems of draw 0 requested; expected at least 1"):
         texts.drawn(0, 0)
 
 

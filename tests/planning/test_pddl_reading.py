@@ -104,7 +104,7 @@ def test_problems_are_read_with_remarks_too():
 
 
 REFUSED = [
-    ("(not (lit ?x)) (not", "(when (lit ?x) (lit ?y)) (not", 7, "'(when ...)' stands in a condition"),
+    ("(not (lit ?x)) (not", "(when (lit ?x) (lit ?y)) (not", 7, "'(when ...)' in a condition"),
     ("(lit ?x)))\n", "(not (and (lit ?x) (lit ?y)))))\n", 8, "expected '(not (predicate ...))'"),
     ("lamp - object", "lamp -object", 3, "'-object' is no name; write '- object'"),
     ("?x ?y - lamp)\n", "?x ?y- lamp)\n", 6, "'?y-' ends in '-'; write '?y - lamp'"),
@@ -113,7 +113,7 @@ REFUSED = [
     ("(:action press", "(:action press :effect (and))\n(:action press", 6, "a second action has the name 'press'"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (increase ?x)", 4, "'increase' is not supported as the name of a predicate"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (lit ?x ?y)", 4, "a second predicate has the name 'lit'"),
-    ("(?x ?y - lamp)\n", "(?x ?x - lamp)\n", 6, "the parameter ?x stands twice"),
+    ("(?x ?y - lamp)\n", "(?x ?x - lamp)\n", 6, "the parameter ?x occurs twice"),
     (":parameters (?x", ":vars (?x", 6, "found ':vars'"),
     (":effect (lit ?x)", ":effect (lit ?x) :effect (lit ?y)", 8, "a second :effect"),
     (":effect (lit ?x)", ":effect (lit ?z)", 8, "variable with name '?z' is undefined"),
@@ -121,7 +121,7 @@ REFUSED = [
     (":effect (lit ?x)", ":effect (decrease (fuel) 1)", 8, "numeric effects (decrease)"),
     ("(wired ?x ?y) (", "(>= (fuel ?x) 1) (", 7, "numeric conditions (>=)"),
     ("(wired ?x ?y) (", "(= (fuel ?x) 1) (", 7, "numeric conditions (=)"),
-    ("lamp - object", "lamp - bulb bulb - lamp", 3, "stand above each other"),
+    ("lamp - object", "lamp - bulb bulb - lamp", 3, "form a cycle"),
     ("lamp - object", "lamp - (lamp)", 3, "expected a type or '(either type ...)' after '-'"),
     ("lamp - object", "lamp - number", 3, "'number' is not supported as the name of a type"),
     ("lamp - object", "object - lamp", 3, "'object' is above all types"),
@@ -247,7 +247,7 @@ def test_a_text_is_read_as_nested_lists_whose_items_know_their_lines():
     [
         ("(define (domain d)\n (:predicates (p))\n (:action a :effect (p))", 1, "never closed"),
         ("(define (domain d))\n)", 2, "')' without a '('"),
-        ("hello (define (domain d))", 1, "stands outside"),
+        ("hello (define (domain d))", 1, "outside of"),
         ("", 1, "expected '(define"),
         ("(define (problem p))", 1, "expected '(domain NAME)'"),
         ("(define (domain d))\n\n(define (domain e))", 3, "a second list begins after the end"),

@@ -351,7 +351,7 @@ def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
         for _ in with_limit_checks(count()):
             pass
 
-    with pytest.raises(ConfigurationError, match="one of the processor, and on no seconds; expected seconds beside"):
+    with pytest.raises(ConfigurationError, match="the limit counts CPU time but gives no seconds; expected seconds"):
         Limit(processor=True)
     right = by_name(pick_up=0.0, stack=0.0)
     assert Planner(right, waiting).solve(two_blocks, Limit(seconds=0.2)).outcome is Outcome.TIMEOUT

@@ -84,8 +84,8 @@ def test_failures_of_writing_are_told(task, plan):
     for broken, words in (
         ((*row[:first], END), "the plan ends before the goal holds"),
         (row[:first] + row[:first], "inapplicable: ("),
-        ((*row[:first], BEGIN), "ill-formed: the begin stands where an action should"),
-        ((*row[: first - 1], row[0]), "stands where an object of ("),
+        ((*row[:first], BEGIN), "ill-formed: the begin in the place of an action"),
+        ((*row[: first - 1], row[0]), "in the place of an object of ("),
         ((*row[: first - 1], unknown), "ill-formed: name "),
     ):
         rollout = solved(task, broken, "greedy")

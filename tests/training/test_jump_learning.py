@@ -89,5 +89,5 @@ def test_problems_that_are_solved_teach_nothing(epochs, tmp_path):
     encoder = TreeEncoder(task.domain_text, TreeConfig())
     model = LookaheadModel(encoder.relations, RelationalShape(1, 4))
     training = epochs(tmp_path, tasks=[task], model=model, encoder=encoder)
-    with pytest.raises(ConfigurationError, match="no jump of a training problem could be tried; expected problems who"):
+    with pytest.raises(ConfigurationError, match="no jump of a training problem was evaluated; expected problems who"):
         next(training)
