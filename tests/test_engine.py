@@ -126,7 +126,7 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
         assert not list(problems), "a plan is asked for where one was given"
         return {}, {}
 
-    monkeypatch.setattr("sgp.datasets.training_data.plans_of", no_expert)
+    monkeypatch.setattr("sgp.datasets.experts.plans_of", no_expert)
     OneshotPlanner(name="sgp", params={**params, "plans": plans})
     assert len(list_runs()) == 1, "what was trained before is not trained again"
     with pytest.raises(SuiteError, match="1 plans are given for 3 problems"):

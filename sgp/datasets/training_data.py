@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from random import Random
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from numpy.random import Generator
 
-from sgp.datasets.experts import expert_plans, plans_of
-from sgp.datasets.suite import Suite
-from sgp.domains import serving
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sgp.datasets.suite import Suite
 
 MOST_ACTIONS = 50  # actions of a state that a loss contrasts (embedplan, section 3)
 SEVERAL = "+"  # between the names of domains that are learned from together
@@ -319,6 +319,8 @@ def _domain_of(problems: Sequence[Problem]) -> tuple[DomainText, int]:
 
 def _name(domain: DomainText) -> str:
     """The name of the built-in domain that serves a domain, or its own as far as it can name a folder."""
+    from sgp.domains import serving  # here, because planning needs no built-in domains
+
     known = serving(domain)
     return known.name if known else re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-") or "domain"
 
@@ -327,6 +329,8 @@ def _demonstrations(
     problems: Sequence[Problem], plans: Sequence[Plan] | None, stages: Sequence[Stage], jobs: int
 ) -> list[Demonstration]:
     """Given problems with their plans, those that the experts do not solve left out."""
+    from sgp.datasets.experts import plans_of  # here, because planning needs no experts
+
     given: list[Plan] = [None] * len(problems) if plans is None else list(plans)
     if len(given) != len(problems):
         raise SuiteError(f"{len(given)} plans are given for {len(problems)} problems; expected one of each, or none")
@@ -367,6 +371,8 @@ def demonstrations(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Demonstration]:
     """The problems of a split with their expert plans, which are made where missing; those without one are left out."""
+    from sgp.datasets.experts import expert_plans
+
     plans = expert_plans(suite, domain, split, stages, jobs)
     found = [(problem, plans[problem.sha256].plan) for problem in suite.problems(domain, split)]
     return [Demonstration(problem, plan) for problem, plan in found if plan is not None]

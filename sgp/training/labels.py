@@ -17,7 +17,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
@@ -198,6 +197,8 @@ def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State
 
 def _replanned(task: Task, states: Sequence[State]) -> Iterator[Trajectory]:
     """Yield new plans from states."""
+    from sgp.datasets.experts import plan_of  # here, because planning needs no experts
+
     for state in states:
         problem = task.restarted(state)
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
