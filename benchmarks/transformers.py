@@ -62,7 +62,7 @@ def step_seconds(variant: str, settings: Mapping[str, str], steps: int) -> float
     def trained(count: int) -> float:
         training = configure(method, variant, {**ONE_STEP, **BOTH_LOSSES, **settings, "training.steps": str(count)})[1]
         with tempfile.TemporaryDirectory() as folder:
-            return timed(lambda: next(method.snapshots(training, data, Path(folder), 13, "cpu")))[1]
+            return timed(lambda: next(method.checkpoints(training, data, Path(folder), 13, "cpu")))[1]
 
     return (trained(1 + steps) - trained(1)) / steps
 

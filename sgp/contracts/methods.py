@@ -167,12 +167,12 @@ class MethodContract:
             pytest.skip("makes one planner")
         name, config = configure(method, self._tested(method)[0], self._fast(method.key))
         data = load_training_data(load_suite(SUITE), _smallest())
-        snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
-        assert np.isfinite(snapshot.loss)
+        checkpoint = next(method.checkpoints(config, data, tmp_path / "training", 13, "cpu"))
+        assert np.isfinite(checkpoint.loss)
         key = RunKey(method.key, name, SUITE, _smallest(), 13)
-        origin = Origin(asdict(snapshot.training), data.domains, data.facts, "cpu", recorded_libraries(method))
+        origin = Origin(asdict(checkpoint.training), data.domains, data.facts, "cpu", recorded_libraries(method))
         with new_run(key, origin, tmp_path / "run") as draft:
-            snapshot.save(draft)
+            checkpoint.save(draft)
         first, second = (rollouts(load_planner(open_run(tmp_path / "run")), _smallest()) for _ in range(2))
         assert first == second
         assert any(rollout.steps for rollout in first)

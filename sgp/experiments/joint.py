@@ -48,7 +48,7 @@ from sgp.experiments.scaling_runs import generator_for, plan_bound
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity
-from sgp.methods.contract import PlanningMethod, Snapshot
+from sgp.methods.contract import Checkpoint, PlanningMethod
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.experts import QUICK, STAGES
@@ -95,7 +95,7 @@ class JointTraining:
     """The run selected by each validation method, all checkpoints, and the place (from 0) of each selected one."""
 
     runs: Mapping[By, Run]
-    snapshots: Sequence[Validated]
+    checkpoints: Sequence[Validated]
     selected: Mapping[By, int]
 
 
@@ -160,14 +160,16 @@ def train_jointly(
     done = _read(folder / _DONE)
     if done and all(_is_of(key, identity) for key in keys.values()):
         return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
-    for snapshot in checkpointed.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
+    for checkpoint in checkpointed.checkpoints(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
-        origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, recorded_libraries(learner))
-        same = next((each for each in done if each.name == snapshot.like), None)
+        origin = Origin(asdict(checkpoint.training), data.domains, data.facts, chosen, recorded_libraries(learner))
+        same = next((each for each in done if each.name == checkpoint.like), None)
         if same is None:
             with new_run(keys["dynamic"], origin, place) as draft:
-                snapshot.save(draft)
-        done.append(trial.validated(snapshot, open_run(place)) if same is None else replace(same, name=snapshot.name))
+                checkpoint.save(draft)
+        done.append(
+            trial.validated(checkpoint, open_run(place)) if same is None else replace(same, name=checkpoint.name)
+        )
         write_json(folder / _DONE, [asdict(each) for each in done])
         for each in set(range(len(done))).difference(
             (*_selected(done).values(), _second(done) if with_second else None)
@@ -220,7 +222,7 @@ class _Trial:
                 self.data.suite,
             )
 
-    def validated(self, snapshot: Snapshot, run: Run) -> Validated:
+    def validated(self, checkpoint: Checkpoint, run: Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
         planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
@@ -228,7 +230,7 @@ class _Trial:
             [planner.work(fixed, self.rules.limit(self.bound))],
             load_planner,
             self.jobs,
-            f"{snapshot.name}, {self.data.domain} validation",
+            f"{checkpoint.name}, {self.data.domain} validation",
         )
         if self.given or self.source is None:
             found = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
@@ -236,29 +238,29 @@ class _Trial:
             found = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
         coverage = mean(each.solved for each in attempts)
         actions = found.actions if self.rules.multiples else 0.0  # the paper breaks no ties
-        return Validated(snapshot.name, snapshot.loss, coverage, found.sizes, actions)
+        return Validated(checkpoint.name, checkpoint.loss, coverage, found.sizes, actions)
 
 
-def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
+def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
     """The place of the first checkpoint that is best by each validation method."""
-    return {by: _first_best(snapshots, range(len(snapshots)), by) for by in VALIDATIONS}
+    return {by: _first_best(checkpoints, range(len(checkpoints)), by) for by in VALIDATIONS}
 
 
-def _second(snapshots: Sequence[Validated]) -> int | None:
+def _second(checkpoints: Sequence[Validated]) -> int | None:
     """The place of the first that is second best by dynamic validation; None if all are equivalent."""
-    best = snapshots[_selected(snapshots)["dynamic"]]
-    others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
-    return _first_best(snapshots, others, "dynamic") if others else None
+    best = checkpoints[_selected(checkpoints)["dynamic"]]
+    others = [place for place, each in enumerate(checkpoints) if replace(each, name=best.name) != best]
+    return _first_best(checkpoints, others, "dynamic") if others else None
 
 
-def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -> int:
+def _first_best(checkpoints: Sequence[Validated], places: Sequence[int], by: By) -> int:
     """The first of some places with the highest score; by dynamic validation, among those with about shortest plans."""
-    highest = max(snapshots[place].score(by) for place in places)
-    best = [place for place in places if snapshots[place].score(by) == highest]
+    highest = max(checkpoints[place].score(by) for place in places)
+    best = [place for place in places if checkpoints[place].score(by) == highest]
     if by != "dynamic":
         return best[0]
-    most = LENGTH_TOLERANCE * min(snapshots[place].actions for place in best)
-    return next(place for place in best if snapshots[place].actions <= most)
+    most = LENGTH_TOLERANCE * min(checkpoints[place].actions for place in best)
+    return next(place for place in best if checkpoints[place].actions <= most)
 
 
 def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
@@ -311,7 +313,7 @@ def joint_table(found: JointTraining, title: str) -> Table:
             str(max(each.sizes, default="")),
             ", ".join(chosen.get(place, ())),
         )
-        for place, each in enumerate(found.snapshots)
+        for place, each in enumerate(found.checkpoints)
     ]
     headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
     return Table.of(title, headings, rows)

@@ -96,7 +96,7 @@ class PredictingMethod(Method, Protocol):
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Checkpoint:
     """A planner at one point of a training: after an epoch or boosting round, or for one regularisation value."""
 
     name: str  # "epoch 3"
@@ -119,9 +119,9 @@ class Selectable(Protocol):
         """Training settings, one entry per planner."""
         ...
 
-    def snapshots(
+    def checkpoints(
         self, training: Any, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
-    ) -> Iterator[Snapshot]:
+    ) -> Iterator[Checkpoint]:
         """Yield the planners of one training, skipping the first `after`.
 
         `folder` belongs to the method, which stores there what it needs to resume after an interruption.

@@ -22,7 +22,7 @@ from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, check_fields
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.contract import Checkpoint, Settings
 from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
 from sgp.models.device import Device
 from sgp.models.linear import LinearModel
@@ -84,7 +84,7 @@ class ContrastiveDelta:
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return self.decodings[DEFAULT].planner(policy, one_step)
 
-    def snapshots(
+    def checkpoints(
         self,
         training: ContrastiveDeltaTraining,
         data: Demonstrations,
@@ -92,7 +92,7 @@ class ContrastiveDelta:
         seed: int,
         device: Device,
         after: int = 0,
-    ) -> Iterator[Snapshot]:
+    ) -> Iterator[Checkpoint]:
         """Yield one planner per setting of `sweep` with its validation loss; nothing is stored in `folder`."""
         encoder = fit_encoder(training, data)
         decisions, held_out = _labelled(training, encoder, data, seed), list(followed(data.validation, one_step))
@@ -101,7 +101,7 @@ class ContrastiveDelta:
             policy, facts = _fit(each, encoder, decisions)
             costs = [each.loss.alpha * found**2 for found in candidate_costs(policy, held_out)]
             name = ", ".join(f"{path} {value}" for path, value in settings.items())
-            yield Snapshot(name, each, contrastive_loss(held_out, costs), partial(_save, each, policy, facts, data))
+            yield Checkpoint(name, each, contrastive_loss(held_out, costs), partial(_save, each, policy, facts, data))
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run."""

@@ -31,7 +31,7 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot, WeightContributions
+from sgp.methods.contract import Checkpoint, Settings, WeightContributions
 from sgp.models.device import Device
 from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Planner
@@ -167,7 +167,7 @@ class ContrastiveJumps:
         "labels.states": ("3000", "10000"),
     }
 
-    # Planners of a joint training (`snapshots`), grouped by labelling. Among planners of equal coverage and similar
+    # Planners of a joint training (`checkpoints`), grouped by labelling. Among planners of equal coverage and similar
     # plan length the first is chosen, so candidate sets with the fastest decisions come first.
     sweep: Sequence[Settings] = (
         *(
@@ -195,7 +195,7 @@ class ContrastiveJumps:
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return _planner(config, self.decodings[DEFAULT], policy)
 
-    def snapshots(
+    def checkpoints(
         self,
         config: ContrastiveJumpsTraining,
         data: Demonstrations,
@@ -203,14 +203,14 @@ class ContrastiveJumps:
         seed: int,
         device: Device,
         after: int = 0,
-    ) -> Iterator[Snapshot]:
+    ) -> Iterator[Checkpoint]:
         """Yield one planner per setting of `sweep`; nothing is stored in `folder`; skipped planners cost no time."""
         configs = [(settings, with_settings(config, settings)) for settings in self.sweep[after:]]
         unary = 1 in data.train[0].task.domain_text.predicates.values()
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
             decisions = _labelled(labelling, data, seed)
             held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
-            yielded: dict[tuple[ContrastiveJumpsTraining, str], Snapshot] = {}
+            yielded: dict[tuple[ContrastiveJumpsTraining, str], Checkpoint] = {}
             for settings, changed in group:
                 name = ", ".join(f"{path} {value}" for path, value in settings.items()) or "as alone"
                 embedded = _Embedded.of(changed, decisions, _tasks(data))
@@ -223,7 +223,7 @@ class ContrastiveJumps:
                 policy, facts = embedded.fit(changed)
                 _, decoding = configure_decoding(self, changed.decoding)
                 loss = contrastive_loss(held_out, candidate_costs(_planner(changed, decoding, policy).policy, held_out))
-                yielded[features] = Snapshot(name, changed, loss, partial(_save, changed, policy, facts, data))
+                yielded[features] = Checkpoint(name, changed, loss, partial(_save, changed, policy, facts, data))
                 yield yielded[features]
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:

@@ -23,7 +23,7 @@ from sgp.datasets.store import home
 from sgp.errors import ConfigurationError
 from sgp.files import read_json, write_json
 from sgp.methods.configuration import configure_decoding, from_record
-from sgp.methods.contract import Snapshot
+from sgp.methods.contract import Checkpoint
 from sgp.models.device import Device, choose_device
 from sgp.models.networks import Network
 from sgp.planning.pddl import DomainText
@@ -102,9 +102,9 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
             torch.manual_seed(seed)
             return self.build(training, domain)
 
-    def snapshots(
+    def checkpoints(
         self, training: Training, data: Any, folder: Path, seed: int, device: Device, after: int = 0
-    ) -> Iterator[Snapshot]:
+    ) -> Iterator[Checkpoint]:
         """Yield the planner after every epoch; `folder` receives the last checkpoints, from which the training resumes.
 
         Raises ConfigurationError for a problem that cannot be encoded or a loss that is not finite, StoreError for a
@@ -114,7 +114,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         network = self.network(training, data.train[0].task.domain_text, seed)
         for epoch in self.fit(training, data, network, context):
             save = partial(self._save, training, data, epoch)
-            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
+            yield Checkpoint(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
     def train(self, training: Training, data: Any, draft: RunDraft) -> Planner:
         """Train all epochs and write the last, or the one of least validation loss, into the draft's folder."""
@@ -168,14 +168,14 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
                 logger.info("resuming after epoch %d from %s", done.epochs, folder)
             bar.advance(done.epochs)
             started, worked = time.perf_counter() - done.seconds, time.process_time() - done.processor_seconds
-            for snapshot in self.snapshots(training, data, folder / "epochs", key.seed, draft.device, done.epochs):
-                if done.epochs == 0 or self.keeps == "last" or snapshot.loss < done.least:
+            for checkpoint in self.checkpoints(training, data, folder / "epochs", key.seed, draft.device, done.epochs):
+                if done.epochs == 0 or self.keeps == "last" or checkpoint.loss < done.least:
                     with whole_folder(best) as temporary:
                         saved = replace(draft, folder=temporary, facts={}, check={})
-                        snapshot.save(saved)
+                        checkpoint.save(saved)
                         write_json(temporary / _FACTS, {"facts": saved.facts, "check": saved.check})
                 seconds = round(time.perf_counter() - started, 3), round(time.process_time() - worked, 3)
-                done = _Progress(done.epochs + 1, min(done.least, snapshot.loss), *seconds)
+                done = _Progress(done.epochs + 1, min(done.least, checkpoint.loss), *seconds)
                 write_json(progress_file, asdict(done))
                 bar.advance()
             saved_facts = read_json(best / _FACTS)

@@ -26,7 +26,7 @@ from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, check_fields, expected_one_of
 from sgp.methods.configuration import from_record
-from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.contract import Checkpoint, Settings
 from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device, choose_device
@@ -127,7 +127,7 @@ class StateCentric:
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return fitted.planner(self.decodings[DEFAULT])
 
-    def snapshots(
+    def checkpoints(
         self,
         config: StateCentricTraining,
         data: Demonstrations,
@@ -135,7 +135,7 @@ class StateCentric:
         seed: int,
         device: Device,
         after: int = 0,
-    ) -> Iterator[Snapshot]:
+    ) -> Iterator[Checkpoint]:
         """Yield the planner of least validation loss of each part of a training's rounds or epochs.
 
         The planner of least loss overall equals that of `train`. An LSTM's training resumes from `folder`; boosting is
@@ -143,7 +143,7 @@ class StateCentric:
         """
         title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
         for fitted in _fit(config, data, seed, device, title, folder, after):
-            yield Snapshot(fitted.name, config, fitted.loss, partial(fitted.save, data))
+            yield Checkpoint(fitted.name, config, fitted.loss, partial(fitted.save, data))
 
     def load(self, run: Run, decoding: StateCentricDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run.

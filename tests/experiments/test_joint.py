@@ -41,12 +41,12 @@ def train(**arguments):
     return train_jointly("contrastive-jumps", "logistics", "scaling", config=RULES, **arguments)
 
 
-def test_every_validation_selects_from_the_same_snapshots(method, home):
+def test_every_validation_selects_from_the_same_checkpoints(method, home):
     seen = []
     found = train(watch=seen.append)
-    assert seen == list(found.snapshots)
-    assert [each.name.rpartition(" ")[2] for each in found.snapshots] == ["1e12", "0.1"]
-    untrained, trained = found.snapshots
+    assert seen == list(found.checkpoints)
+    assert [each.name.rpartition(" ")[2] for each in found.checkpoints] == ["1e12", "0.1"]
+    untrained, trained = found.checkpoints
     assert untrained.loss > trained.loss
     assert untrained.coverage < trained.coverage
     assert untrained.dynamic < trained.dynamic
@@ -57,7 +57,7 @@ def test_every_validation_selects_from_the_same_snapshots(method, home):
         assert run.training["loss"]["l2"] == 0.1
     assert len({found.runs[by].planner_sha256 for by in ("loss", "coverage")}) == 1, "one planner under two names"
     assert len({run.sha256 for run in found.runs.values()}) == 3
-    assert set(run_folders()) == {run.folder for run in found.runs.values()}, "snapshots are no runs of the store"
+    assert set(run_folders()) == {run.folder for run in found.runs.values()}, "checkpoints are no runs of the store"
     planner = load_planner(str(found.runs["dynamic"].folder))
     (problem, *_) = joint.load_suite("scaling").problems("logistics", "validation")
     assert planner.solve(Task(problem), Limit(60)).solved
@@ -88,9 +88,9 @@ def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, mon
         joint._Trial, "validated", lambda self, each, run: tried.append(each.name) or validated(self, each, run)
     )
     found = train()
-    assert len(found.snapshots) == 3
+    assert len(found.checkpoints) == 3
     assert len(tried) == 2
-    first, same, _ = found.snapshots
+    first, same, _ = found.checkpoints
     assert same.name.endswith("walk_growth 1.5")
     assert replace(same, name=first.name) == first
     assert train() == found
@@ -106,10 +106,10 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
     seen = []
     found = train(watch=seen.append)
     assert len(seen) == 1
-    assert len(found.snapshots) == 2
-    monkeypatch.setattr(type(method), "snapshots", lambda *_: pytest.fail("trained once more"))
+    assert len(found.checkpoints) == 2
+    monkeypatch.setattr(type(method), "checkpoints", lambda *_: pytest.fail("trained once more"))
     again = train()
-    assert again.snapshots == found.snapshots
+    assert again.checkpoints == found.checkpoints
     assert [run.sha256 for run in again.runs.values()] == [run.sha256 for run in found.runs.values()]
 
 
@@ -117,15 +117,15 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
 def test_a_state_centric_planner_is_selected_among_rounds(home):
     tiny = {"parts": "2", "wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
     found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
-    assert len(found.snapshots) == 2
-    rounds = [int(each.name.removeprefix("round ")) for each in found.snapshots]
+    assert len(found.checkpoints) == 2
+    rounds = [int(each.name.removeprefix("round ")) for each in found.checkpoints]
     for by, run in found.runs.items():
         assert run.record["facts"]["rounds"] == rounds[found.selected[by]]
         assert run.record["facts"]["selection"]["by"] == by
         assert load_planner(str(run.folder)).width == 3
 
 
-def test_the_first_of_equally_good_snapshots_is_selected():
+def test_the_first_of_equally_good_checkpoints_is_selected():
     one = Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
     other = Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
@@ -176,9 +176,9 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
     monkeypatch.setattr(joint, "LARGER_SIZES", rules)
     found = train_jointly("contrastive-jumps", "gripper", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
-    for each in found.snapshots:
+    for each in found.checkpoints:
         assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
-    assert found.snapshots[1].actions > largest
+    assert found.checkpoints[1].actions > largest
 
 
 def corridors(folder, texts, domain=PDDL):
@@ -195,8 +195,8 @@ def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_tol
     found = train_jointly("contrastive-jumps", "walking", "corridors")
     assert "no problems of walking with more than " in caplog.text
     assert "the validation falls back on the 2 largest of suite corridors" in caplog.text
-    assert {tuple(each.sizes) for each in found.snapshots} == {(9, 10)}
-    assert found.snapshots[1].dynamic == 2
+    assert {tuple(each.sizes) for each in found.checkpoints} == {(9, 10)}
+    assert found.checkpoints[1].dynamic == 2
 
 
 def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, monkeypatch, tmp_path):
@@ -207,18 +207,18 @@ def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, 
     monkeypatch.setattr(type(method), "sweep", [one, {**one, "embedding.passed_atoms": "true"}])
     corridors(tmp_path, [paired(corridor(rooms, 1)) for rooms in range(3, 7)], paired(PDDL))
     data = load_training_data(joint.load_suite("corridors"), "walking")
-    plain, passing = method.snapshots(method.variants["aiw"], data, tmp_path, 1, "cpu")
+    plain, passing = method.checkpoints(method.variants["aiw"], data, tmp_path, 1, "cpu")
     assert passing.like == plain.name
     assert passing.loss == plain.loss
     data = load_training_data(joint.load_suite("state-centric"), "blocksworld")
-    plain, passing = method.snapshots(method.variants["aiw"], data, tmp_path, 1, "cpu")
+    plain, passing = method.checkpoints(method.variants["aiw"], data, tmp_path, 1, "cpu")
     assert not passing.like
     assert passing.loss != plain.loss
 
 
 def test_one_training_problem_will_do(method, home, tmp_path):
     corridors(tmp_path, [corridor(5, 1)])
-    assert train_jointly("contrastive-jumps", "walking", "corridors").snapshots[1].coverage == 1
+    assert train_jointly("contrastive-jumps", "walking", "corridors").checkpoints[1].coverage == 1
 
 
 def test_a_training_problem_that_has_no_plan_is_named(method, home, tmp_path):

@@ -44,7 +44,7 @@ def test_trying_looks_at_no_experts_plan(tmp_path):
     data = sgp.load_training_data(SUITE, "gripper")
     bare = replace(data, train=tuple(Trajectory(each.task, (), each.states[:1]) for each in data.train))
     one, two = (
-        next(METHOD.snapshots(config, each, tmp_path / name, 1, "cpu")).loss
+        next(METHOD.checkpoints(config, each, tmp_path / name, 1, "cpu")).loss
         for name, each in (("whole", data), ("bare", bare))
     )
     assert one == two
@@ -54,8 +54,8 @@ def test_trying_looks_at_no_experts_plan(tmp_path):
 def test_every_ablation_trains(settings, tmp_path):
     quick = {"training.epochs": "1", "training.steps": "1", "labels.states": "8"}
     config = with_settings(configure(METHOD, "exact", SMALL | quick)[1], settings)
-    snapshot = next(METHOD.snapshots(config, sgp.load_training_data(SUITE, "gripper"), tmp_path, 1, "cpu"))
-    assert snapshot.loss > 0
+    checkpoint = next(METHOD.checkpoints(config, sgp.load_training_data(SUITE, "gripper"), tmp_path, 1, "cpu"))
+    assert checkpoint.loss > 0
 
 
 @pytest.mark.parametrize("encoding", ["changes", "internal"])

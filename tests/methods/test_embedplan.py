@@ -104,7 +104,7 @@ SMALL = replace(SPLIT, max_transitions=60)
 
 def test_training_ends_when_validation_no_longer_improves(tmp_path):
     training = configure(METHOD, "hashed-atoms", EAGER)[1]
-    losses = [each.loss for each in METHOD.snapshots(training, SMALL.replayed(), tmp_path, 1, "cpu")]
+    losses = [each.loss for each in METHOD.checkpoints(training, SMALL.replayed(), tmp_path, 1, "cpu")]
     assert len(losses) == 1 + int(np.argmin(losses)) + 2 < 100
 
 
@@ -114,25 +114,25 @@ def test_the_same_command_goes_on_after_an_interruption(stop, taken_note_of, tmp
     """A resumed training gives the run and the record of an uninterrupted one and removes its checkpoints."""
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
     train = partial(train_split, "embedplan", SMALL, "hashed-atoms", EAGER, "cpu")
-    snapshots, seen = METHOD.snapshots, []
+    checkpoints, seen = METHOD.checkpoints, []
 
     def watched(*arguments, stop=0):
-        for snapshot in snapshots(*arguments):
-            seen.append(snapshot.name)
+        for checkpoint in checkpoints(*arguments):
+            seen.append(checkpoint.name)
             if len(seen) == stop and not taken_note_of:
                 raise KeyboardInterrupt
-            yield snapshot
+            yield checkpoint
             if len(seen) == stop:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(METHOD, "snapshots", watched, raising=False)
+    monkeypatch.setattr(METHOD, "checkpoints", watched, raising=False)
     whole = train()
     names = list(seen)
     shutil.rmtree(whole.folder)
     seen.clear()
     last = stop % (len(names) + 1)
     with monkeypatch.context() as patch:
-        patch.setattr(METHOD, "snapshots", partial(watched, stop=last), raising=False)
+        patch.setattr(METHOD, "checkpoints", partial(watched, stop=last), raising=False)
         with pytest.raises(KeyboardInterrupt):
             train()
     gone_on = train()

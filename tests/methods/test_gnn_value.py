@@ -33,11 +33,11 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
     assert [rollout.outcome for rollout in planner.solve_many(tasks, Limit(actions=60))] == [Outcome.SOLVED] * 4
 
 
-def saved(snapshot, data, name):
+def saved(checkpoint, data, name):
     """The planner of a checkpoint, saved as a run and loaded."""
     key = RunKey("gnn-value", name, "state-centric", "gripper", 5)
-    with new_run(key, origin_of(METHOD, snapshot.training, data)) as draft:
-        snapshot.save(draft)
+    with new_run(key, origin_of(METHOD, checkpoint.training, data)) as draft:
+        checkpoint.save(draft)
     run = open_run(key.folder)
     return run, load_planner(run)
 
@@ -45,24 +45,24 @@ def saved(snapshot, data, name):
 def test_every_epoch_is_a_planner_and_training_keeps_the_one_of_least_loss(home, tmp_path):
     _, config = configure(METHOD, None, SMALL | {"training.epochs": "5"})
     data = sgp.load_training_data(SUITE, "gripper")
-    snapshots = list(METHOD.snapshots(config, data, tmp_path, 5, "cpu"))
-    assert [each.name for each in snapshots] == [f"epoch {number}" for number in range(1, 6)]
+    checkpoints = list(METHOD.checkpoints(config, data, tmp_path, 5, "cpu"))
+    assert [each.name for each in checkpoints] == [f"epoch {number}" for number in range(1, 6)]
     task = Task(SUITE.problems("gripper", "validation")[0])
     values = []
-    for place, snapshot in enumerate(snapshots):  # training has changed the network since the checkpoint
-        run, planner = saved(snapshot, data, f"e{place}")
+    for place, checkpoint in enumerate(checkpoints):  # training has changed the network since the checkpoint
+        run, planner = saved(checkpoint, data, f"e{place}")
         assert run.record["facts"]["epoch"] == place + 1
-        assert run.record["facts"]["validation_loss"] == snapshot.loss
+        assert run.record["facts"]["validation_loss"] == checkpoint.loss
         values.append(float(planner.policy.value([(task, [task.init])])[0]))
     assert len(set(values)) == 5
-    best = min(snapshots, key=lambda each: each.loss)
+    best = min(checkpoints, key=lambda each: each.loss)
     run = sgp.train(
         "gnn-value", "gripper", "state-centric", seed=5, overrides=SMALL | {"training.epochs": "5"}, device="cpu"
     )
     assert f"epoch {run.record['facts']['epoch']}" == best.name
-    assert float(load_planner(run).policy.value([(task, [task.init])])[0]) == values[snapshots.index(best)]
-    later = METHOD.snapshots(config, data, tmp_path, 5, "cpu", after=4)
-    assert [(each.name, each.loss) for each in later] == [("epoch 5", snapshots[4].loss)]
+    assert float(load_planner(run).policy.value([(task, [task.init])])[0]) == values[checkpoints.index(best)]
+    later = METHOD.checkpoints(config, data, tmp_path, 5, "cpu", after=4)
+    assert [(each.name, each.loss) for each in later] == [("epoch 5", checkpoints[4].loss)]
 
 
 def test_a_negative_goal_is_refused_by_its_outcome(home):

@@ -154,11 +154,11 @@ def test_names_of_earlier_versions_are_read():
 def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(key, variant, tmp_path):
     method, data = get_method(key), sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
     training = configure(method, variant, QUICK_OF[key] | {"training.epochs": "3"})[1]
-    whole = [each.loss for each in method.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
-    first = method.snapshots(training, data, tmp_path / "cut", 1, "cpu")
+    whole = [each.loss for each in method.checkpoints(training, data, tmp_path / "whole", 1, "cpu")]
+    first = method.checkpoints(training, data, tmp_path / "cut", 1, "cpu")
     cut = [next(first).loss]
     first.close()
-    cut += [each.loss for each in method.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
+    cut += [each.loss for each in method.checkpoints(training, data, tmp_path / "cut", 1, "cpu", after=1)]
     assert cut == whole
 
 
@@ -169,4 +169,4 @@ def test_negative_goals_are_refused_in_training(key, variant, tmp_path):
     wrong = replace(data, train=(Trajectory(task, (), (task.init,)),), validation=())
     method = get_method(key)
     with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
-        next(method.snapshots(configure(method, variant)[1], wrong, tmp_path, 1, "cpu"))
+        next(method.checkpoints(configure(method, variant)[1], wrong, tmp_path, 1, "cpu"))

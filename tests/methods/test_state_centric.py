@@ -36,8 +36,8 @@ def three_parts(monkeypatch):
         monkeypatch.setitem(TINY, variant, {**settings, "parts": "3"})
 
 
-def snapshots(variant, data, folder, after=0):
-    return METHOD.snapshots(configure(METHOD, variant, TINY[variant])[1], data, folder, 13, "cpu", after)
+def checkpoints(variant, data, folder, after=0):
+    return METHOD.checkpoints(configure(METHOD, variant, TINY[variant])[1], data, folder, 13, "cpu", after)
 
 
 def described(found):
@@ -46,7 +46,7 @@ def described(found):
 
 @every_kind
 def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, data, home, tmp_path):
-    found = list(snapshots(variant, data, tmp_path / "training"))
+    found = list(checkpoints(variant, data, tmp_path / "training"))
     assert len(found) == 3
     chosen = min(found, key=lambda each: each.loss)
     numbers = [int(each.name.split()[1]) for each in found]
@@ -69,15 +69,15 @@ def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, dat
 @every_kind
 def test_the_first_ones_are_skipped_exactly(variant, data, tmp_path):
     """With and without the files of the earlier training, and for any number of skipped planners."""
-    every = described(snapshots(variant, data, tmp_path / "kept"))
+    every = described(checkpoints(variant, data, tmp_path / "kept"))
     for after in (1, 3):
         for folder in ("kept", f"none{after}"):
-            assert described(snapshots(variant, data, tmp_path / folder, after)) == every[after:]
+            assert described(checkpoints(variant, data, tmp_path / folder, after)) == every[after:]
 
 
 def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, monkeypatch):
-    every = described(snapshots("wl-lstm-state", data, tmp_path / "whole"))
-    interrupted = snapshots("wl-lstm-state", data, tmp_path / "kept")
+    every = described(checkpoints("wl-lstm-state", data, tmp_path / "whole"))
+    interrupted = checkpoints("wl-lstm-state", data, tmp_path / "kept")
     next(interrupted)
     next(interrupted)  # the first is processed, the second is not
     interrupted.close()
@@ -89,7 +89,7 @@ def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, m
         return train_epoch(model, optimizer, schedule, number, *further)
 
     monkeypatch.setattr(fit, "_train_epoch", counted)
-    assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 1)) == every[1:]
+    assert described(checkpoints("wl-lstm-state", data, tmp_path / "kept", 1)) == every[1:]
     assert epochs == [3, 4, 5, 6, 7]
-    assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 3)) == []
+    assert described(checkpoints("wl-lstm-state", data, tmp_path / "kept", 3)) == []
     assert epochs == [3, 4, 5, 6, 7]

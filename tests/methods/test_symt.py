@@ -48,7 +48,7 @@ def test_a_vocabulary_under_the_largest_training_problem_tells_both_numbers(data
         f"has {largest} objects to name, and the vocabulary 8 names; train with names={largest} or more; leave it out"
     )
     with pytest.raises(ConfigurationError, match=words):
-        next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
+        next(METHOD.checkpoints(training, data, tmp_path, 1, "cpu"))
 
 
 def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
@@ -81,8 +81,8 @@ def untrained(training, task, how):
 def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path, monkeypatch):
     """After the first epoch the steps are far too large; with other settings the training continues."""
     training = configure(METHOD, "ed", QUICK_VIEWS | {"training.epochs": "3"})[1]
-    whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
-    epochs = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
+    whole = [each.loss for each in METHOD.checkpoints(training, data, tmp_path / "whole", 1, "cpu")]
+    epochs = METHOD.checkpoints(training, data, tmp_path / "cut", 1, "cpu")
     first = next(epochs).loss
     with monkeypatch.context() as patch:
         patch.setattr(TwoViews, "rate", lambda self, step: 1e30)
@@ -90,7 +90,7 @@ def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path,
             ConfigurationError, match=r"step 2 of epoch 2 has the loss (nan|inf); .* earlier epochs stay saved"
         ):
             next(epochs)
-    rest = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
+    rest = [each.loss for each in METHOD.checkpoints(training, data, tmp_path / "cut", 1, "cpu", after=1)]
     assert [first, *rest] == whole
 
 
@@ -128,4 +128,4 @@ def test_problems_whose_goals_all_hold_at_the_start_teach_nothing(part, of, data
     wrong = replace(data, **{part: (Trajectory(there, (), (there.init,)),)})
     words = f"no {of} problem of gripper has a plan with actions; expected one whose initial state is no goal state"
     with pytest.raises(ConfigurationError, match=words):
-        next(METHOD.snapshots(configure(METHOD, "ed", QUICK_VIEWS)[1], wrong, tmp_path, 1, "cpu"))
+        next(METHOD.checkpoints(configure(METHOD, "ed", QUICK_VIEWS)[1], wrong, tmp_path, 1, "cpu"))

@@ -57,9 +57,9 @@ def test_problems_whose_space_is_too_large_give_their_experts_plan(data):
 
 def test_a_run_tells_how_many_problems_are_learned_from_experts(data, tmp_path):
     training = configure(METHOD, "ed", QUICK_VIEWS | {"training.space": "500"})[1]
-    snapshot = next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
+    checkpoint = next(METHOD.checkpoints(training, data, tmp_path, 1, "cpu"))
     draft = SimpleNamespace(folder=tmp_path, facts={}, device="cpu", keep_check=lambda *given: None)
-    snapshot.save(draft)
+    checkpoint.save(draft)
     large = [each for each in data.train if StateSpace.expand(each.task, 500) is None]
     assert draft.facts["experts_plans"] == len(large)
     assert 0 < len(large) < len(data.train)
@@ -81,7 +81,7 @@ def test_each_loss_changes_what_is_learned(data, tmp_path):
             "ed",
             QUICK_VIEWS | {"training.warm_up": "0", "training.alone": "0", "training.ramp": "0"} | settings,
         )[1]
-        found.add([each.loss for each in METHOD.snapshots(training, data, tmp_path / str(number), 1, "cpu")][-1])
+        found.add([each.loss for each in METHOD.checkpoints(training, data, tmp_path / str(number), 1, "cpu")][-1])
     assert len(found) == 5
 
 
@@ -97,7 +97,7 @@ def test_the_loss_falls_with_training(data, tmp_path):
         "training.alone": "0",
     }
     training = configure(METHOD, "ed", quick | steps | {"training.compared": "16", "training.space": "3000"})[1]
-    losses = [each.loss for each in METHOD.snapshots(training, data, tmp_path, 1, "cpu")]
+    losses = [each.loss for each in METHOD.checkpoints(training, data, tmp_path, 1, "cpu")]
     assert losses[-1] < losses[0] - 0.2
 
 
@@ -113,7 +113,7 @@ def test_what_is_trained_is_checked_before_it_is(data, tmp_path):
     ):
         training = configure(METHOD, variant, QUICK_VIEWS | settings)[1]
         with pytest.raises(ConfigurationError, match=words):
-            next(METHOD.snapshots(training, data, tmp_path / variant, 1, "cpu"))
+            next(METHOD.checkpoints(training, data, tmp_path / variant, 1, "cpu"))
 
 
 def test_the_losses_count_when_copying_was_learned():
@@ -128,9 +128,9 @@ def test_the_losses_count_when_copying_was_learned():
 def test_what_is_copied_is_told(data, tmp_path):
     """The share of correctly predicted names, against counting them one by one."""
     training = configure(METHOD, "ed", QUICK_VIEWS)[1]
-    for snapshot in METHOD.snapshots(training, data, tmp_path, 1, "cpu"):
+    for checkpoint in METHOD.checkpoints(training, data, tmp_path, 1, "cpu"):
         draft = SimpleNamespace(folder=tmp_path, facts={}, device="cpu", keep_check=lambda *given: None)
-        snapshot.save(draft)
+        checkpoint.save(draft)
         assert 0 <= draft.facts["copied"] < 0.5
     tokens = Tokens(Vocabulary(data.train[0].task.domain_text, 30))
     example = sources(data.train[:1], 3000, goals=False)[0].draw(np.random.default_rng(1))
