@@ -118,7 +118,7 @@ def test_differences_say_what_holds_in_one_alone(recorded):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda record: record.update(format=9), "is no recorded retrieval of format 1"),
+        (lambda record: record.update(format=9), "is not a recorded retrieval of format 1"),
         (lambda record: record.pop("states"), r"is a damaged recorded retrieval \(KeyError\('states'\)\)"),
         (lambda record: record["models"][0]["steps"].pop(), "is a damaged recorded retrieval"),
         (lambda record: record["pools"].clear(), "is a damaged recorded retrieval .*there are no pools"),
