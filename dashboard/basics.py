@@ -37,13 +37,13 @@ def select(
 
     A new choice removes the parameters `drops`. Links name models with their outcome in parentheses.
     """
-    asked = st.query_params.get(name, "")
-    asked = asked if asked in options else asked.split(" (")[0]
-    index = options.index(asked) if asked in options else min(default, len(options) - 1)
+    requested = st.query_params.get(name, "")
+    requested = requested if requested in options else requested.split(" (")[0]
+    index = options.index(requested) if requested in options else min(default, len(options) - 1)
     # The options can depend on other choices, so each set of options is a widget of its own.
     chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
-    if asked != chosen:
-        for other in drops if asked else ():
+    if requested != chosen:
+        for other in drops if requested else ():
             st.query_params.pop(other, None)
         st.query_params[name] = chosen
     return chosen
@@ -57,8 +57,8 @@ def several(label: str, options: Iterable[str], name: str) -> list[str]:
 
 def number(name: str, default: int) -> int:
     """A number of the address."""
-    asked = st.query_params.get(name, "")
-    return int(asked) if asked.isdecimal() else default
+    requested = st.query_params.get(name, "")
+    return int(requested) if requested.isdecimal() else default
 
 
 def encoded(data: Any) -> bytes:

@@ -35,9 +35,9 @@ def show_player(
     play = _component()
 
     def show() -> None:
-        told = _play(play, key, data, rests, {"branching": branch is not None, **(beside or {})}, choose)
-        if branch is not None and told.branch:
-            branch(told.branch["step"], told.branch["rank"])
+        event = _play(play, key, data, rests, {"branching": branch is not None, **(beside or {})}, choose)
+        if branch is not None and event.branch:
+            branch(event.branch["step"], event.branch["rank"])
             st.rerun()
         if below is not None:
             below()
@@ -79,9 +79,9 @@ def _play(
     beside: Mapping[str, Any] | None = None,
     choose: Callable[[str, str], None] | None = None,
 ) -> Any:
-    def chosen(told: Mapping[str, str]) -> None:
+    def chosen(event: Mapping[str, str]) -> None:
         if choose is not None:
-            choose(told["name"], told["title"])
+            choose(event["name"], event["title"])
 
     return play(
         key=key,

@@ -24,8 +24,8 @@ def retrieved_stamp() -> str:
 
 def _stamp_of(those: tuple[Path, Path]) -> str:
     files = [file for folder in those for file in sorted(folder.glob("*.json*"))]
-    told = ((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
-    return sha256(repr(tuple(told)).encode()).hexdigest()
+    facts = ((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
+    return sha256(repr(tuple(facts)).encode()).hexdigest()
 
 
 def retrieved_folders() -> tuple[Path, Path]:

@@ -45,28 +45,28 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
     if feature is None:
         st.caption("No single feature distinguishes these two candidates.")
         return
-    asked = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
-    asked |= {"feature": data["features"][feature]}
-    facts = {"branch": branch, "asked": asked, "words": feature_words(data, feature)}
+    request = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
+    request |= {"feature": data["features"][feature]}
+    facts = {"branch": branch, "request": request, "words": feature_words(data, feature)}
     if how.button(
         "Show influential training examples", disabled=asking["busy"], help="Looks through all decisions of training"
     ):
-        work.begin(page, ATTRIBUTING, ATTRIBUTING_SECONDS, "attribute_weight", asked, **facts)
+        work.begin(page, ATTRIBUTING, ATTRIBUTING_SECONDS, "attribute_weight", request, **facts)
         st.rerun()
     offer_factor(page, facts, asking)
     answered = st.session_state.get(f"{page} {FOUND}")
-    if answered is not None and answered["asked"] == asked:
+    if answered is not None and answered["request"] == request:
         show_influences(answered)
 
 
 def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """A form that plans with the weight of a feature times a factor."""
-    number, how, told = st.columns([1, 1, 3], vertical_alignment="bottom")
+    number, how, hint = st.columns([1, 1, 3], vertical_alignment="bottom")
     last = facts.get("factor", 1.0)
     factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
-    told.caption("0 removes the feature, -1 flips its sign; the problem is re-planned from the initial state.")
+    hint.caption("0 removes the feature, -1 flips its sign; the problem is re-planned from the initial state.")
     if how.button("Plan with this weight", disabled=asking["busy"]):
-        arguments = {**facts["asked"], "factor": factor, "seconds": asking["seconds"]}
+        arguments = {**facts["request"], "factor": factor, "seconds": asking["seconds"]}
         seconds = asking["seconds"] + asking["grace"]
         work.begin(page, REWEIGHTING, seconds, "reweighted", arguments, **{**facts, "factor": factor})
         st.rerun()
@@ -75,8 +75,8 @@ def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any])
 def take(page: str, found: Mapping[str, Any], report: Report) -> None:
     """Store an answer."""
     if report.result is not None:
-        kept = {name: found[name] for name in ("branch", "asked", "words", "factor") if name in found}
-        st.session_state[f"{page} {FOUND if found['kind'] == ATTRIBUTING else CHANGED}"] = {**kept, **report.result}
+        context = {name: found[name] for name in ("branch", "request", "words", "factor") if name in found}
+        st.session_state[f"{page} {FOUND if found['kind'] == ATTRIBUTING else CHANGED}"] = {**context, **report.result}
 
 
 def changed(page: str) -> dict[str, Any] | None:
@@ -95,7 +95,7 @@ def show_changed(page: str, found: Mapping[str, Any], before: Mapping[str, Any],
     """The result of another weight compared with the rollout before, further factors, and the way back."""
     words = f"With the weight of “{found['words']}” times {found['factor']:g}: {ending(found['data'])}"
     st.info(plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
-    offer_factor(page, {name: found[name] for name in ("branch", "asked", "words", "factor")}, asking)
+    offer_factor(page, {name: found[name] for name in ("branch", "request", "words", "factor")}, asking)
     if st.button("Restore the learned weight"):
         forget(page, CHANGED)
         st.rerun()

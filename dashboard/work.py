@@ -23,11 +23,11 @@ def worker() -> Worker:
 def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str, Any], **facts: Any) -> None:
     """Submit a page's job; its kind and `facts` are stored with it."""
     try:
-        asked = worker().submit(job, seconds, **arguments)
+        submitted = worker().submit(job, seconds, **arguments)
     except sgp.SgpError as error:
         st.session_state[f"{page} failed"] = Report("failed", error=str(error))
         return
-    st.session_state[f"{page} work"] = {"kind": kind, "job": asked, **facts}
+    st.session_state[f"{page} work"] = {"kind": kind, "job": submitted, **facts}
 
 
 def running(page: str) -> dict[str, Any] | None:
@@ -38,8 +38,8 @@ def running(page: str) -> dict[str, Any] | None:
 
 def preview(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The player's data of a page's job so far; None if there is nothing yet."""
-    told: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview")
-    return told
+    status: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview")
+    return status
 
 
 def take(page: str) -> tuple[dict[str, Any], Report] | None:
@@ -85,15 +85,15 @@ def _progress(page: str) -> None:
     if found is None:
         return
     report = found["job"].report()
-    told = report.progress or {}
-    if report.ended or ("preview" in told and not found.get("previewed")):
+    status = report.progress or {}
+    if report.ended or ("preview" in status and not found.get("previewed")):
         found["previewed"] = True
         st.rerun()
-    words = [told["doing"]] if told.get("doing") else []
-    if "decisions" in told:
-        words.append(f"{told['decisions']} decisions, {told['actions']} actions, {told['open']} goals open")
-    if "searched" in told:
-        listed = (f"{count} with {number} overrides" for number, count in enumerate(told["searched"], start=1))
+    words = [status["doing"]] if status.get("doing") else []
+    if "decisions" in status:
+        words.append(f"{status['decisions']} decisions, {status['actions']} actions, {status['open']} goals open")
+    if "searched" in status:
+        listed = (f"{count} with {number} overrides" for number, count in enumerate(status["searched"], start=1))
         words.append(f"rollouts planned: {', '.join(listed)}")
     doing = "starting the planner" if report.state == "waiting" else found["kind"]
     left, right = st.columns([6, 1], vertical_alignment="center")

@@ -249,9 +249,9 @@ def evaluate(
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
     scored: dict[str, list[Score]] = {}
-    for work, subject, tried in zip(works, subjects, attempts, strict=True):
-        named[work.planner, work.decoding, subject.split] = tried
-        scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
+    for work, subject, results in zip(works, subjects, attempts, strict=True):
+        named[work.planner, work.decoding, subject.split] = results
+        scored.setdefault(work.planner, []).extend(scores_of(source, subject, results))
     if limit == NO_LIMIT:
         for run in opened:
             if is_shipped(run):

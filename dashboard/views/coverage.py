@@ -97,8 +97,8 @@ def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
     """The number of unsolved attempts of a cell, with links."""
     place = (planner, domain, split, suite)
     attempts = sources.attempts()
-    tried = attempts[(attempts[["planner", "domain", "split", "suite"]] == list(place)).all(axis=1)]
-    unsolved = int((~tried["solved"]).sum())
+    chosen_attempts = attempts[(attempts[["planner", "domain", "split", "suite"]] == list(place)).all(axis=1)]
+    unsolved = int((~chosen_attempts["solved"]).sum())
     models = in_order(
         [
             each.about.model
@@ -107,19 +107,23 @@ def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
             and (each.about.planner.title, each.about.domain, each.about.split, each.about.suite) == place
         ]
     )
-    said = f"{unsolved} of {len(tried)} attempts not solved" if len(tried) else "single attempts were not stored"
+    said = (
+        f"{unsolved} of {len(chosen_attempts)} attempts not solved"
+        if len(chosen_attempts)
+        else "single attempts were not stored"
+    )
     ways = []
     if unsolved:
-        asked = {"of": "measured attempts", "domains": domain, "splits": split, "planners": planner}
-        ways.append(to_failures(f"open these {unsolved}", asked))
+        filters = {"of": "measured attempts", "domains": domain, "splits": split, "planners": planner}
+        ways.append(to_failures(f"open these {unsolved}", filters))
     if models:
         ways.append(to_failures("recorded failures", {"domains": domain, "models": models}))
     st.html(f"<p><b>{escape(planner)}</b> on {escape(f'{domain}, {split}: {said}')}. {' · '.join(ways)}</p>")
 
 
-def to_failures(words: str, asked: Mapping[str, str | list[str]]) -> str:
+def to_failures(words: str, filters: Mapping[str, str | list[str]]) -> str:
     """A link to page Failures with filters; Streamlit's own link would keep this page's filters."""
-    address = escape(urlencode(asked, doseq=True))
+    address = escape(urlencode(filters, doseq=True))
     return f'<a href="./failures?{address}" target="_self" style="color: {LINK}">{escape(words)}</a>'
 
 
@@ -133,11 +137,12 @@ def rollout_of(row) -> Recorded | None:
     return None
 
 
-def show_attempt(tried: pandas.DataFrame) -> None:
+def show_attempt(chosen_attempts: pandas.DataFrame) -> None:
     """The outcomes of a planner on an instance, and a link to its rollout."""
-    row = next(tried.itertuples())
+    row = next(chosen_attempts.itertuples())
     ended = ", ".join(
-        each.outcome if pandas.isna(each.seed) else f"seed {each.seed}: {each.outcome}" for each in tried.itertuples()
+        each.outcome if pandas.isna(each.seed) else f"seed {each.seed}: {each.outcome}"
+        for each in chosen_attempts.itertuples()
     )
     st.markdown(f"**{row.problem}** of {row.domain}, {row.split}, {row.size} objects; {row.planner}: {ended}")
     recorded = rollout_of(row)
@@ -187,8 +192,8 @@ def show_instances(rows: pandas.DataFrame, figure) -> None:
     if len(named):
         show_attempt(named)
     clicked = st.session_state.pop("cell", None)
-    if clicked is not None and len(tried := tried_at(rows, clicked)):
-        st.dialog("Attempt", width="large")(show_attempt)(tried)
+    if clicked is not None and len(chosen_attempts := tried_at(rows, clicked)):
+        st.dialog("Attempt", width="large")(show_attempt)(chosen_attempts)
     st.plotly_chart(
         figure,
         key="map",
@@ -221,7 +226,9 @@ def show_pair(rows: pandas.DataFrame) -> None:
     clicked = st.session_state.pop("cell", None)
     if clicked is not None:
         pairs = [tried_at(rows, (*clicked, planner)) for planner in dict.fromkeys((across, up))]
-        st.dialog("Attempts", width="large")(show_attempts)([tried for tried in pairs if len(tried)])
+        st.dialog("Attempts", width="large")(show_attempts)(
+            [chosen_attempts for chosen_attempts in pairs if len(chosen_attempts)]
+        )
     st.plotly_chart(
         two_planners(rows, across, up, measure),
         key="pair",
@@ -237,8 +244,8 @@ def show_pair(rows: pandas.DataFrame) -> None:
 
 def show_attempts(pairs: Sequence[pandas.DataFrame]) -> None:
     """The outcomes of each planner on an instance."""
-    for tried in pairs:
-        show_attempt(tried)
+    for chosen_attempts in pairs:
+        show_attempt(chosen_attempts)
 
 
 def instance_title(cell: Sequence[str]) -> str:

@@ -60,10 +60,10 @@ def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
 
 def pills(label: str, options: Iterable[str], key: str) -> list[str]:
     """A filter of few options that is part of the address; nothing chosen means everything."""
-    known, asked = in_order(options), st.query_params.get_all(key)
-    if any(each in list(sgp.FailureKind) for each in asked):  # an address of an older version
+    known, requested = in_order(options), st.query_params.get_all(key)
+    if any(each in list(sgp.FailureKind) for each in requested):  # an address of an older version
         del st.query_params[key]
-        st.session_state[key] = [each for each in known if each in asked]
+        st.session_state[key] = [each for each in known if each in requested]
     how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
     chosen = st.pills(label, known, key=key, format_func=in_words, **how)
     return chosen or known
@@ -140,8 +140,8 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
         more = ", ..." if len(remark.steps) > EVIDENCE else ""
         first, *rest = remark.steps[:EVIDENCE]
         named = f"steps {first}" if rest else at(recorded, first)
-        told = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
-        said.append(f"<li>{escape(remark.sentence)} ({told}{more}).</li>")
+        links = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
+        said.append(f"<li>{escape(remark.sentence)} ({links}{more}).</li>")
     drawn = sgp.viewer.drawn_state(recorded, primary.step)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
@@ -245,7 +245,7 @@ def measured_unsolved() -> pandas.DataFrame:
 
 def show_measured() -> None:
     """The unsolved measured attempts: only outcomes were stored, and each attempt can be repeated."""
-    unsolved, asked = measured_unsolved(), st.query_params.get("attempt")
+    unsolved, requested = measured_unsolved(), st.query_params.get("attempt")
     st.caption(
         f"{len(unsolved)} of {len(sources.attempts())} measured attempts are unsolved. Only outcomes were stored. "
         "Select a row to open its rollout or to record it now."
@@ -261,7 +261,7 @@ def show_measured() -> None:
         & unsolved["split"].isin(splits)
         & unsolved["planner"].isin(planners)
     ]
-    show_attempt(next(unsolved[unsolved["name"] == asked].itertuples(index=False), None))
+    show_attempt(next(unsolved[unsolved["name"] == requested].itertuples(index=False), None))
     if shown.empty:
         st.info("No unsolved attempt matches these filters. Remove a filter.")
         return

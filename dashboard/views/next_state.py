@@ -137,8 +137,8 @@ def show_map(file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step:
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
     st.plotly_chart(chart(file, model, step, pools, way == "UMAP"), config={"displayModeBar": False}, key="chart")
     one, other = model.explained
-    told = f"PCA shows {one:.0%} and {other:.0%} of the variance." if way == "PCA" else ""
-    st.caption(f"{told} Distances on a map are approximate; the ranks are exact.".strip())
+    note = f"PCA shows {one:.0%} and {other:.0%} of the variance." if way == "PCA" else ""
+    st.caption(f"{note} Distances on a map are approximate; the ranks are exact.".strip())
 
 
 def show(file: sgp.viewer.Retrieved, step: int, pools: str, model: sgp.viewer.RetrievedModel) -> None:
@@ -158,9 +158,9 @@ def show(file: sgp.viewer.Retrieved, step: int, pools: str, model: sgp.viewer.Re
     cards = []
     for rank, near in enumerate(found.nearest, start=1):
         true = near.state == after
-        told = f"<b>{rank}.</b> {near.similarity:.3f}" + (" <b>true next state</b>" if true else "")
+        note = f"<b>{rank}.</b> {near.similarity:.3f}" + (" <b>true next state</b>" if true else "")
         svg = drawing(file, file.source, near.state, stamp)
-        cards.append(figure(svg, told, "true" if true else "", file.differences(near.state, after)))
+        cards.append(figure(svg, note, "true" if true else "", file.differences(near.state, after)))
     shown(key="near", data=f'{STYLE}<div class="next near">{"".join(cards)}</div>')
 
 

@@ -193,8 +193,8 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     first = next((place for place, each in enumerate(runs.values()) if each["folder"] == newest), 0)
     chosen = st.selectbox("Model", list(runs), index=first)
     if st.button("Solve", type="primary", disabled=busy):
-        asked = {"run": runs[chosen]["folder"], "problem": problem, "seconds": SECONDS}
-        work.begin(PAGE, "planning", SECONDS + GRACE, "solve", asked)
+        arguments = {"run": runs[chosen]["folder"], "problem": problem, "seconds": SECONDS}
+        work.begin(PAGE, "planning", SECONDS + GRACE, "solve", arguments)
         st.rerun()
 
 
@@ -213,13 +213,13 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
         if sum(len(each["problem"]) for each in given) > LARGEST_FILE:
             fail(f"Too large: the training problems have more than {LARGEST_FILE:,} characters. Use 'sgp import'")
         else:
-            asked = {"method": method, "variant": variant, "domain": problem["domain"], "problems": given}
-            work.begin(PAGE, "training", TRAINING_SECONDS, "train_own", asked)
+            arguments = {"method": method, "variant": variant, "domain": problem["domain"], "problems": given}
+            work.begin(PAGE, "training", TRAINING_SECONDS, "train_own", arguments)
         st.rerun()
     for suite in found["suites"][:1]:
         if right.button(f"Train on bundled {suite['domain']}", disabled=busy):
-            asked = {"method": method, "variant": variant, "seed": 13, **suite}
-            work.begin(PAGE, "training", TRAINING_SECONDS, "train", asked)
+            arguments = {"method": method, "variant": variant, "seed": 13, **suite}
+            work.begin(PAGE, "training", TRAINING_SECONDS, "train", arguments)
             st.rerun()
     st.caption("Expert plans are computed with Fast Downward (20 s limit per stage and problem).")
 

@@ -29,8 +29,8 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
     left, choices = list(rollouts), []
     for name in NAMES:
         titles = in_order(LIBRARY.address_of(each)[name] for each in left)
-        asked = st.query_params.get(name)
-        title = asked if asked in titles else titles[0]
+        requested = st.query_params.get(name)
+        title = requested if requested in titles else titles[0]
         choices.append({"name": name.capitalize(), "options": titles, "chosen": title})
         left = [each for each in left if LIBRARY.address_of(each)[name] == title]
     return left[0], choices

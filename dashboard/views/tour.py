@@ -56,8 +56,8 @@ def show_bar(stop: int) -> None:
 
 def choose_round(found: sgp.viewer.Tour) -> int:
     """The round of refinement to show; buttons, because the arrow keys change the stop."""
-    asked = number("round", 0)
-    level = asked if asked <= found.rounds else 0
+    requested = number("round", 0)
+    level = requested if requested <= found.rounds else 0
     with st.container(horizontal=True):
         for each in range(found.rounds + 1):
             kind = "primary" if each == level else "secondary"
@@ -115,8 +115,8 @@ def main() -> None:
         return
     found = tour(str(path), path.stat().st_mtime_ns)
     titles = sgp.viewer.tour_titles()
-    asked = number("stop", 1)
-    place = asked - 1 if 1 <= asked <= len(titles) else 0
+    requested = number("stop", 1)
+    place = requested - 1 if 1 <= requested <= len(titles) else 0
     st.html(
         "<style>.stMainBlockContainer p { font-size: 1.3rem; line-height: 1.45; }"
         ".stMainBlockContainer button p { font-size: .95rem; }"

@@ -203,14 +203,14 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
     if not missing:
         _, problem = problems(start["domain"])[start["problem"]]
         texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
-        asked = {"run": run["folder"], "problem": texts, "seconds": SECONDS}
-        asked |= {"decoding": start["about"].decoding or "default"}
-        work.begin(PAGE, PLANNING, SECONDS + GRACE, "solve", asked, branch=missing)
+        request = {"run": run["folder"], "problem": texts, "seconds": SECONDS}
+        request |= {"decoding": start["about"].decoding or "default"}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "solve", request, branch=missing)
     else:
         step, rank = missing[-1]
         before = branches[missing.parent]["records"][: step + 1]
-        asked = {"run": run["folder"], "before": before, "step": step, "rank": rank, "seconds": SECONDS}
-        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", asked, branch=missing)
+        request = {"run": run["folder"], "before": before, "step": step, "rank": rank, "seconds": SECONDS}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", request, branch=missing)
 
 
 def warm(folder: str, record: Recorded) -> None:
@@ -273,13 +273,13 @@ def remembering(branch: sgp.viewer.Branch) -> Callable[[int], None]:
 def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """The tree of branches; a click on a row shows it."""
     rows = sgp.viewer.branch_rows({each: found["data"] for each, found in branches.items()})
-    told = tree(
+    clicked = tree(
         key="what if tree",
         data=encoded({"rows": rows, "shown": str(branch)}),
         on_shown_change=lambda: None,
     )
-    if told.shown is not None and told.shown != str(branch):
-        show(sgp.viewer.Branch.parse(told.shown))
+    if clicked.shown is not None and clicked.shown != str(branch):
+        show(sgp.viewer.Branch.parse(clicked.shown))
         st.rerun()
 
 
@@ -291,7 +291,7 @@ def show_actions(
     solved = found["data"]["outcome"] == "solved"
     free = branch[-1].step if branch else 0
     left, right = st.columns([2, 5], vertical_alignment="center")
-    asked = left.button(
+    request = left.button(
         "Find the fewest overrides that solve it",
         disabled=busy or solved or start["run"] is None,
         help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_OVERRIDES}; "
@@ -303,7 +303,7 @@ def show_actions(
         else "Or pick a candidate in the player (a digit, or a click in the table) and press **b**: "
         "the planner continues from there."
     )
-    if asked:
+    if request:
         limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_OVERRIDES}
         arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
         work.begin(PAGE, SEARCHING, SECONDS + GRACE, "override", arguments, branch=branch, free=free)

@@ -249,8 +249,8 @@ def _cheapest(step: Step, count: int) -> list[int]:
 
 def _cut(step: Step, places: Sequence[int]) -> Step:
     """The step with some of its candidates, including the chosen one."""
-    kept = [step.candidates[place] for place in places]
-    return replace(step, candidates=kept, chosen=places.index(step.chosen))
+    remaining = [step.candidates[place] for place in places]
+    return replace(step, candidates=remaining, chosen=places.index(step.chosen))
 
 
 def _brief(distance: float) -> float:

@@ -24,7 +24,7 @@ from sgp.progress import track
 SPACE = 100_000  # states of a state space that is expanded
 _CHEAP = 20_000  # of one that is expanded within a fraction of a second
 _IN_PASSING = Limit(seconds=10.0)  # for problems in which even few states take long
-ASKED = 24  # states from which plans are searched otherwise
+SAMPLES = 24  # states from which plans are searched otherwise
 Edge = tuple[State, State, int]  # from a state to another one by so many actions
 
 
@@ -73,13 +73,13 @@ def remaining(
     rollout: Rollout,
     expert: Sequence[Action] = (),
     space: int = SPACE,
-    asked: int = ASKED,
+    samples: int = SAMPLES,
     stages: Sequence[Stage] = QUICK,
 ) -> Remaining:
     """The distances of a rollout's states, exact if the state space has at most `space` states.
 
-    Otherwise upper bounds by known plans: the expert's, those of Fast Downward from up to `asked` evenly chosen states,
-    and the steps of the rollout itself, in both directions if an action can be undone at once.
+    Otherwise upper bounds by known plans: the expert's, those of Fast Downward from up to `samples` evenly chosen
+    states, and the steps of the rollout itself, in both directions if an action can be undone at once.
     Raises PlanError for an inapplicable expert action, ToolError if Fast Downward is missing or fails.
     """
     exact = remaining_exactly(rollout, space)
@@ -92,7 +92,7 @@ def remaining(
     for place, state in enumerate(Trajectory.of(task, tuple(expert)).states if expert else ()):
         known[state] = min(known.get(state, math.inf), float(len(expert) - place))
     dead, different = set[State](), list(dict.fromkeys(states))
-    places = np.unique(np.linspace(0, len(different) - 1, min(asked, len(different))).round().astype(int))
+    places = np.unique(np.linspace(0, len(different) - 1, min(samples, len(different))).round().astype(int))
     for place in track(places.tolist(), f"plans from states of {task.name}", len(places)):
         state = different[place]
         try:

@@ -118,20 +118,20 @@ def _distinct(
     stream: Iterable[int],
 ) -> tuple[str, Task]:
     """A problem unlike those before, or one like another of its own split if there seems to be no other."""
-    tried: set[str] = set()
-    while len(tried) < _ATTEMPTS:
-        text = drawn(suite, domain, arguments, (*stream, len(tried)))
+    earlier: set[str] = set()
+    while len(earlier) < _ATTEMPTS:
+        text = drawn(suite, domain, arguments, (*stream, len(earlier)))
         task = Task(Problem("generated", domain.pddl, text))
         found = seen.get(canonical_form(task))
         if found is None:
             return text, task
         twin, _ = found
-        if text in tried:
+        if text in earlier:
             break
-        tried.add(text)
+        earlier.add(text)
     if twin != split:
         raise SuiteError(
-            f"{domain.name} {split}: {len(tried)} draws with {arguments} only gave problems of split {twin}; "
+            f"{domain.name} {split}: {len(earlier)} draws with {arguments} only gave problems of split {twin}; "
             "choose other sizes"
         )
     return text, task

@@ -241,18 +241,18 @@ def _scores(
             yield score(metric, sum(values) / len(values), len(values))
 
     count = len(attempts)
-    distinct = None if likes is None else len({likes.get(tried.sha256, tried.problem) for tried in attempts})
-    solved = [tried for tried in attempts if tried.solved]
+    distinct = None if likes is None else len({likes.get(made.sha256, made.problem) for made in attempts})
+    solved = [made for made in attempts if made.solved]
     yield replace(score("coverage", len(solved) / count, count), distinct=distinct)
-    yield from mean_of("plan_length", [len(tried.plan) for tried in solved])
-    yield from mean_of("plan_cost", [tried.cost for tried in solved if tried.cost is not None])
-    yield from mean_of("plan_length_ratio", [ratios[tried.sha256] for tried in solved if tried.sha256 in ratios])
-    yield from mean_of("seconds", [tried.seconds for tried in attempts])
-    memory = max(tried.memory for tried in attempts)
+    yield from mean_of("plan_length", [len(made.plan) for made in solved])
+    yield from mean_of("plan_cost", [made.cost for made in solved if made.cost is not None])
+    yield from mean_of("plan_length_ratio", [ratios[made.sha256] for made in solved if made.sha256 in ratios])
+    yield from mean_of("seconds", [made.seconds for made in attempts])
+    memory = max(made.memory for made in attempts)
     if memory and size is None:
         yield score("memory", round(memory / MEGABYTE), count)
-    yield from mean_of("decisions", [tried.decisions for tried in attempts])
-    for outcome, times in sorted(Counter(tried.outcome for tried in attempts).items()):
+    yield from mean_of("decisions", [made.decisions for made in attempts])
+    for outcome, times in sorted(Counter(made.outcome for made in attempts).items()):
         yield score(f"outcome_{outcome.value}", times, count)
 
 

@@ -86,7 +86,7 @@ def dynamic_coverage(
     result does not depend on their number.
     """
     coverage: dict[int, float] = {}
-    tried: list[Attempt] = []
+    evaluated: list[Attempt] = []
     sizes = config.sizes(source.sizes, after)
     while batch := list(islice(sizes, executor(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
@@ -98,10 +98,10 @@ def dynamic_coverage(
         for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
             solved = {attempt.sha256: attempt.solved for attempt in attempts}
             coverage[size] = mean(solved[problem.sha256] for problem in drawn)
-            tried += attempts
+            evaluated += attempts
             if coverage[size] <= config.threshold:
-                return _result(coverage, tried)
-    return _result(coverage, tried)
+                return _result(coverage, evaluated)
+    return _result(coverage, evaluated)
 
 
 def coverage_of_given(

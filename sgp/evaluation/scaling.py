@@ -107,7 +107,9 @@ class CurvePoint:
 
         A lower bound of the share with any such plan, which bounds the coverage of every planner.
         """
-        return mean(tried.solved or self.known.get(tried.sha256, math.inf) <= self.bound for tried in self.attempts)
+        return mean(
+            evaluated.solved or self.known.get(evaluated.sha256, math.inf) <= self.bound for evaluated in self.attempts
+        )
 
     @property
     def with_plan(self) -> float:
@@ -256,32 +258,32 @@ def _measure(
     title = f"{source.domain.name}, size {size}" + (f" of at most {config.largest}" if config.largest else "")
     seconds, solvable = config.reference_seconds, source.domain.solvable
     reference = Reference(config.references, seconds, processes(jobs), until, solvable, title)
-    tried = saved_attempts(file)
-    known = {attempt.sha256: attempt for attempt in tried}
+    evaluated = saved_attempts(file)
+    known = {attempt.sha256: attempt for attempt in evaluated}
     while True:
-        unsolved = [attempt for attempt in tried if not attempt.solved]
+        unsolved = [attempt for attempt in evaluated if not attempt.solved]
         unsolvable = proven_unsolvable(unsolved, source.again, reference)
-        places = [place for place, attempt in enumerate(tried) if attempt.sha256 not in unsolvable]
-        solved = [tried[place].solved for place in places]
+        places = [place for place, attempt in enumerate(evaluated) if attempt.sha256 not in unsolvable]
+        solved = [evaluated[place].solved for place in places]
         count = sufficient_count(solved, config.epsilon, config.kappa)
         if count is not None:
             break
-        if not solved and len(tried) >= MOST_UNSOLVABLE:
+        if not solved and len(evaluated) >= MOST_UNSOLVABLE:
             raise InputError(
-                f"the first {len(tried)} problems of {source.domain.name} with {size} objects and seed {source.seed} "
-                f"are all proven unsolvable; mend the generator, or exclude the size from the domain's sizes"
+                f"the first {len(evaluated)} problems of {source.domain.name} with {size} objects and seed "
+                f"{source.seed} are all proven unsolvable; mend the generator, or exclude the size from the domain's sizes"
             )
         if time.monotonic() >= until:
             return None
         more = min(MOST_AT_ONCE, still_needed(solved, config.epsilon, config.kappa))
-        problems = [source.problem(size, len(tried) + number) for number in range(1, more + 1)]
+        problems = [source.problem(size, len(evaluated) + number) for number in range(1, more + 1)]
         new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
         if new:  # small sizes have few distinct problems
             work = planner.work(tuple(new.values()), Limit(bound, config.seconds))
             known |= {attempt.sha256: attempt for attempt in run_all([work], planner.load, jobs, title)[0]}
-        tried += [known[problem.sha256] for problem in problems]
-        write_json(file, [attempt.to_record() for attempt in tried])
-    attempts = tuple(tried[place] for place in places[:count])
+        evaluated += [known[problem.sha256] for problem in problems]
+        write_json(file, [attempt.to_record() for attempt in evaluated])
+    attempts = tuple(evaluated[place] for place in places[:count])
     unsolved = [attempt for attempt in attempts if not attempt.solved]
     shortest = shortest_known(unsolved, source.again, size, bound, reference)
     return None if shortest is None else CurvePoint(size, bound, attempts, shortest, places[count - 1] + 1 - count)

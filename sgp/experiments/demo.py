@@ -50,7 +50,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
         f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every run is evaluated on every problem."
     )
     found = evaluate(runs, SUITE, jobs=jobs)
-    solved = sum(each.solved for tried in found.attempts.values() for each in tried)
+    solved = sum(each.solved for attempts_of_run in found.attempts.values() for each in attempts_of_run)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
     both = pd.concat([found.scores, beside_ours()])

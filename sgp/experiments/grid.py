@@ -171,13 +171,13 @@ def grid_cells(
     settings = overrides or {}
     require_decodings(decodings)
     cells: list[Cell] = []
-    tried: set[str] = set()
+    known_decodings: set[str] = set()
     for domain in dict.fromkeys(source.domain(name).name for name in domains or source.domains):
         named = source.chosen_splits(domain, splits)
         for key, variants in chosen.items():
             method = planning_method(key)
             own_decodings = tuple(name for name in decodings if has_decoding(method, name))
-            tried.update(own_decodings)
+            known_decodings.update(own_decodings)
             for variant in (variants or method.variants) if own_decodings else ():
                 config = configure(method, variant)[1]
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
@@ -187,8 +187,8 @@ def grid_cells(
                         method.key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on
                     )
                     cells.append(replace(cell, decodings=own_decodings))
-    if set(decodings) - tried:
-        raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - tried)}'")
+    if set(decodings) - known_decodings:
+        raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - known_decodings)}'")
     used = {name for cell in cells for name, _ in cell.overrides}
     if set(settings) - used:
         raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
@@ -350,8 +350,8 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
             "variant": run.key.variant,
             "facts": _facts(run),
             "attempts": [
-                [decoding, split, [each.to_record() for each in tried]]
-                for (_, decoding, split), tried in found.attempts.items()
+                [decoding, split, [each.to_record() for each in known_decodings]]
+                for (_, decoding, split), known_decodings in found.attempts.items()
             ],
         }
         write_json(file, record)

@@ -72,8 +72,8 @@ def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: 
     written: list[Path] = []
     for domain in source.domains:
         runs = [train(method, domain, suite, variant, jobs=jobs) for method, variant in planners]
-        tried = evaluate(runs, suite, [SPLIT], jobs).attempts
-        attempts = [_by_size(tried[str(run.folder), DEFAULT, SPLIT]) for run in runs]
+        attempts_of = evaluate(runs, suite, [SPLIT], jobs).attempts
+        attempts = [_by_size(attempts_of[str(run.folder), DEFAULT, SPLIT]) for run in runs]
         unsolved = Counter(each.problem for some in attempts for each in some[: what.among] if not each.solved)
         smallest = [each.problem for each in attempts[0][: what.among]]
         shared = sorted(smallest, key=lambda problem: -unsolved[problem])[: what.shared]  # of equally many the smaller

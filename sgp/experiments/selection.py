@@ -79,7 +79,7 @@ def select(
     made: dict[object, Results] = {}  # by configuration, so that the default under another name is not evaluated again
     order: list[tuple[str, str, object]] = []
     for setting, values in open_choices.items():
-        tried = []
+        candidates = []
         for value in values:
             training, decoding = apart({**chosen, setting: value})
             config = configure(learner, variant, training)[1], configure_decoding(learner, decoding)[1]
@@ -94,10 +94,10 @@ def select(
                     decodings=(decoding,),
                 )
                 made[config] = run_grid(cells, jobs)
-            tried.append(config)
+            candidates.append(config)
             order.append((setting, value, config))
         measured = _measured(made)
-        chosen[setting] = best({value: measured[config] for value, config in zip(values, tried, strict=True)})
+        chosen[setting] = best({value: measured[config] for value, config in zip(values, candidates, strict=True)})
     measured = _measured(made)
     found = [
         Trial(setting, value, measured[config], _coverage(made[config].attempts), chosen[setting] == value)
@@ -106,13 +106,13 @@ def select(
     return found, chosen
 
 
-def best(tried: Mapping[str, Reached]) -> str:
+def best(candidates: Mapping[str, Reached]) -> str:
     """The value to choose: by coverage, then by quality, then by seconds."""
-    coverage = max(each.coverage for each in tried.values())
-    quality = max(each.quality for each in tried.values() if each.coverage == coverage)
+    coverage = max(each.coverage for each in candidates.values())
+    quality = max(each.quality for each in candidates.values() if each.coverage == coverage)
     good = {
         value: each
-        for value, each in tried.items()
+        for value, each in candidates.items()
         if each.coverage == coverage and each.quality >= quality - EQUAL_QUALITY
     }
     return min(good, key=lambda value: good[value].seconds)

@@ -106,14 +106,14 @@ def find_plan(
     whole = problem.with_whole_costs()
     started = time.perf_counter()
     plan: tuple[Action, ...] | None = None
-    tried: list[Stage] = []
+    attempted: list[Stage] = []
     for stage in stages:
-        tried.append(stage)
+        attempted.append(stage)
         plan = _attempt(whole, stage, driver, (0.0, 0.0) if strict else (_OVERHEAD_SECONDS, _GRACE_SECONDS))
         if plan is not None:
-            tried = [stage]
+            attempted = [stage]
             break
-    configuration = ", ".join(f"{stage.name} {stage.seconds:g}s" for stage in tried)
+    configuration = ", ".join(f"{stage.name} {stage.seconds:g}s" for stage in attempted)
     seconds = round(time.perf_counter() - started, 3)
     return ExpertPlan(problem.name, problem.sha256, plan, "fast-downward", configuration, seconds)
 

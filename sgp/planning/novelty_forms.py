@@ -55,19 +55,19 @@ def learn_forms(forms: Forms, predicate: int, row: Ints, atom: int) -> None:
     while arity < len(row) and row[arity] >= 0:
         arity += 1
     whole = forms.whole[atom] or arity == 0
-    for kept in range(1 if whole else arity):
+    for argument in range(1 if whole else arity):
         if whole:
             key = hash_step(_WHOLE, atom)
         else:
-            key = hash_step(hash_step(_ABSTRACT, predicate), kept)
+            key = hash_step(hash_step(_ABSTRACT, predicate), argument)
             for place in range(arity):
-                key = hash_step(key, row[place] if place == kept else forms.types[row[place]])
+                key = hash_step(key, row[place] if place == argument else forms.types[row[place]])
         slot = find_key(forms.slots, forms.keys, key)
         if forms.slots[slot] < 0:
             forms.slots[slot] = forms.total[0]
             forms.keys[forms.total[0]] = key
             forms.total[0] += 1
-        forms.numbers[atom, kept] = forms.slots[slot]
+        forms.numbers[atom, argument] = forms.slots[slot]
 
 
 @compiled

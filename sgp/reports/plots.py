@@ -156,9 +156,9 @@ def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
 def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
     """The share of problems that are solved within a number of seconds each."""
     rows = []
-    for (planner, domain), tried in attempts.groupby(["planner", "domain"], sort=False):
-        times = sorted(tried["seconds"][tried["solved"]].clip(lower=1e-4))
-        rows += [(planner, domain, seconds, place / len(tried)) for place, seconds in enumerate(times, start=1)]
+    for (planner, domain), of_planner in attempts.groupby(["planner", "domain"], sort=False):
+        times = sorted(of_planner["seconds"][of_planner["solved"]].clip(lower=1e-4))
+        rows += [(planner, domain, seconds, place / len(of_planner)) for place, seconds in enumerate(times, start=1)]
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Solved over time (time of planning alone)"
     figure = _plot(px.line, frame, title, "seconds a problem", "share solved", x="seconds", y="share", log_x=True)
@@ -363,11 +363,11 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
         groups: dict[tuple[str, str, str], list[Any]] = {}
         for row in part.itertuples():
             groups.setdefault((row.split, row.problem, row.planner), []).append(row)
-        for (split, problem, planner), tried in groups.items():
-            solved = sum(row.solved for row in tried)
-            state = "solved" if solved == len(tried) else "solved by some seeds" if solved else "not solved"
-            key = (domain, tried[0].suite, split, problem, planner)
-            rows.append((*key, places[split, problem], state, escape(planner), _hover(tried)))
+        for (split, problem, planner), of_planner in groups.items():
+            solved = sum(row.solved for row in of_planner)
+            state = "solved" if solved == len(of_planner) else "solved by some seeds" if solved else "not solved"
+            key = (domain, of_planner[0].suite, split, problem, planner)
+            rows.append((*key, places[split, problem], state, escape(planner), _hover(of_planner)))
     names = ["domain", "suite", "split", "problem", "planner", "x", "state", "y", "words"]
     frame = pd.DataFrame(rows, columns=names)
     panels = max(1, len(sizes_of))
@@ -398,10 +398,10 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
     return figure.update_layout(margin=margin, hovermode="closest", dragmode=False, legend=legend)
 
 
-def _hover(tried: Sequence[Any]) -> str:
-    row, counts = tried[0], Counter(seed.outcome for seed in tried)
+def _hover(of_planner: Sequence[Any]) -> str:
+    row, counts = of_planner[0], Counter(seed.outcome for seed in of_planner)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    words = row.outcome if len(tried) == 1 else f"of {len(tried)} seeds {ended}"
+    words = row.outcome if len(of_planner) == 1 else f"of {len(of_planner)} seeds {ended}"
     return escape(f"{row.problem} ({row.split}, {row.size} objects), {row.planner}: {words}")
 
 

@@ -211,10 +211,10 @@ def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
 def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
     """The rank of the candidate that represents a collapsed one: one of the same key or state."""
     own, candidates = record["candidates"][index], record["candidates"]
-    kept = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]
-    same_key = [place for place in kept if own["key"] is not None and candidates[place]["key"] == own["key"]]
+    shown = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]
+    same_key = [place for place in shown if own["key"] is not None and candidates[place]["key"] == own["key"]]
     changes = (own["add"], own["delete"])
-    same_state = [place for place in kept if (candidates[place]["add"], candidates[place]["delete"]) == changes]
+    same_state = [place for place in shown if (candidates[place]["add"], candidates[place]["delete"]) == changes]
     return next((order.index(place) for place in (*same_key, *same_state)), None)
 
 

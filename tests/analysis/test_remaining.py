@@ -71,7 +71,7 @@ def test_without_the_state_space_the_best_plans_known_do(three_blocks):
     rollout = wandering(three_blocks)
     exact, known = remaining(rollout), remaining(rollout, space=1)
     assert (known.optimal, known.actions) == (False, exact.actions), "its first search is optimal"
-    few = remaining(rollout, space=1, asked=1)
+    few = remaining(rollout, space=1, samples=1)
     assert all(few >= best for few, best in zip(few.actions, exact.actions, strict=True))
     assert min(few.regrets(rollout)) >= 0
 
@@ -79,7 +79,7 @@ def test_without_the_state_space_the_best_plans_known_do(three_blocks):
 def test_an_experts_plan_is_known(three_blocks):
     rollout = Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=50).solve(three_blocks)
     plan = [action for step in rollout.steps for action in step.successor.actions]
-    left = remaining(rollout, plan, space=1, asked=0)
+    left = remaining(rollout, plan, space=1, samples=0)
     assert left.actions == tuple(float(count) for count in range(len(plan), -1, -1))
     assert set(left.regrets(rollout)) == {0.0}
 

@@ -109,7 +109,9 @@ def test_only_graphs_whose_candidates_are_nodes_are_drawn(three_blocks, courier)
     successors = three_blocks.successors(three_blocks.init)
     applied = sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("actions"))
     assert any("applied" in title for title in shown(applied)[1])
-    with pytest.raises(InputError, match="trees' encoding is external, whose candidates are many nodes; expected changes"):
+    with pytest.raises(
+        InputError, match="trees' encoding is external, whose candidates are many nodes; expected changes"
+    ):
         sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("external"))
     with pytest.raises(InputError, match="has no graph to draw: the goal wants"):
         sgp.encoding_picture(courier, courier.init, [])
