@@ -149,7 +149,7 @@ def show_unread() -> None:
         return
     st.error(plain(report.error.partition("\n")[0]))  # the rest marks the column for a terminal
     if report.line is not None and report.source in ("domain", "problem"):
-        st.code(around(texts()[report.source], report.line), language="lisp")
+        st.code(around(texts()[report.source], report.line), language=None)
 
 
 def around(text: str, line: int) -> str:
@@ -172,7 +172,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
             text = problem[part]
             more = f"\n; {len(text) - SHOWN:,} more characters" if len(text) > SHOWN else ""
-            column.code(text[:SHOWN] + more, language="lisp", line_numbers=True, wrap_lines=True, height=300)
+            column.code(text[:SHOWN] + more, language=None, line_numbers=True, wrap_lines=True, height=300)
 
 
 def name_of(run: Mapping[str, Any]) -> str:

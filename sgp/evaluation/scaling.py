@@ -271,7 +271,8 @@ def _measure(
         if not solved and len(evaluated) >= MOST_UNSOLVABLE:
             raise InputError(
                 f"the first {len(evaluated)} problems of {source.domain.name} with {size} objects and seed "
-                f"{source.seed} are all proven unsolvable; mend the generator, or exclude the size from the domain's sizes"
+                f"{source.seed} are all proven unsolvable; mend the generator, or exclude the size from the "
+                f"domain's sizes"
             )
         if time.monotonic() >= until:
             return None
