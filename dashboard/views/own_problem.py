@@ -163,7 +163,7 @@ def around(text: str, line: int) -> str:
 
 
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
-    """A summary of the texts, and the texts in colour; folded once there is a result."""
+    """A summary of the texts, and the texts; folded once there is a result."""
     st.text(
         f"Domain {found['domain']}: {found['objects']} objects, {found['goals']} goals; "
         f"actions {', '.join(found['actions'])}"
@@ -172,7 +172,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
             text = problem[part]
             more = f"\n; {len(text) - SHOWN:,} more characters" if len(text) > SHOWN else ""
-            column.code(text[:SHOWN] + more, language=None, line_numbers=True, wrap_lines=True, height=300)
+            column.code(text[:SHOWN] + more, language=None, wrap_lines=True, height=300)
 
 
 def name_of(run: Mapping[str, Any]) -> str:
