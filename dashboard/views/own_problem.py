@@ -17,7 +17,7 @@ PAGE = "own problem"
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
-AROUND, SHOWN = 6, 40_000  # lines shown around an error; characters of a text that are shown
+AROUND, SHOWN = 6, 3_000  # lines shown around an error; characters of a text that are shown
 LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
 STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
@@ -172,7 +172,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
             text = problem[part]
             more = f"\n; {len(text) - SHOWN:,} more characters" if len(text) > SHOWN else ""
-            column.code(text[:SHOWN] + more, language=None, wrap_lines=True, height=300)
+            column.code(text[:SHOWN] + more, language=None, wrap_lines=True)
 
 
 def name_of(run: Mapping[str, Any]) -> str:

@@ -64,5 +64,5 @@ def test_axe_finds_nothing_beside_an_error(page, address):
     box = page.get_by_label("Problem in PDDL")
     box.fill("(define (problem p) (:domain blocksworld)\n  (:init (on a)")
     box.press("Control+Enter")
-    page.locator(".pddl .marked").wait_for()
+    page.get_by_text("►").wait_for()
     assert violations(page) == []
