@@ -180,7 +180,7 @@ def test_a_cost_without_a_value_is_named():
 def test_the_warning_says_what_is_done():
     with pytest.warns(UserWarning, match="experts minimise the cost"):
         Task(walk(2, 2))
-    with pytest.warns(UserWarning, match="ignored.*counts 1"):
+    with pytest.warns(UserWarning, match="ignored.*costs 1"):
         Task(walk(2, 2, metric=""))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
