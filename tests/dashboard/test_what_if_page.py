@@ -128,7 +128,7 @@ def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     assert choice(app, f"Step {place}, against").options[0].startswith("rank ")
     app = settled(button(app, "Show influential training examples").click().run(), PAGE)
     found = app.session_state["what if attribute_weight"]
-    assert found["asked"]["feature"] == feature
+    assert found["request"]["feature"] == feature
     (table,) = [each.value for each in app.get("html") if 'class="influences"' in each.value]
     assert table.count("<tr>") == 1 + len(found["influences"]) > 1
     assert all(each["problem"] in table and each["right"] in table for each in found["influences"])
