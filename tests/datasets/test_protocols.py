@@ -166,7 +166,5 @@ def shown_of(transitions):
 
 @pytest.mark.parametrize(("protocol", "shots"), [("cross-domain", 1), ("leave-one-out", -1)])
 def test_shots_are_of_a_domain_left_out(protocol, shots):
-    with pytest.raises(
-        InputError, match=f"{shots} transitions of each schema in protocol {protocol}; expected 0"
-    ):
+    with pytest.raises(InputError, match=f"{shots} transitions of each schema in protocol {protocol}; expected 0"):
         protocol_splits("acpbench", protocol, ["ferry", "satellite"], 42, 60, shots)
