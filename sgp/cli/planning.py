@@ -87,7 +87,7 @@ def solve(
     from sgp.files import remove_old, write_text
     from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
-    from sgp.planning.planner import ENDINGS
+    from sgp.planning.planner import outcome_of
     from sgp.planning.validation import confirm
 
     given = Problem.from_files(domain, problem)
@@ -102,7 +102,7 @@ def solve(
     try:
         solution = solving.solve(given, planner, limit, decoding, cast(Any, keep))
     except (LimitReached, MemoryError) as error:
-        typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
+        typer.echo(f"not solved: {outcome_of(error).value} before the problem was read", err=True)
         raise typer.Exit(NOT_SOLVED) from error
     if solution.solved:  # written before anything that can fail, so that the plan is not lost
         text = format_plan(solution.plan, solution.task.problem)

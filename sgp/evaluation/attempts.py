@@ -143,7 +143,7 @@ def attempt(
     """
     from sgp.memory import most_memory
     from sgp.planning.clock import LimitReached
-    from sgp.planning.planner import ENDINGS, read_task
+    from sgp.planning.planner import outcome_of, read_task
     from sgp.planning.validation import confirm
 
     planner = replace(planner, keep="plan" if recorder is None else recorder.keep)
@@ -159,7 +159,7 @@ def attempt(
                     problem=problem.name,
                     sha256=problem.sha256,
                     size=0,
-                    outcome=ENDINGS[type(error)],
+                    outcome=outcome_of(error),
                     plan=(),
                     decisions=0,
                     seconds=limit.seconds or 0.0,

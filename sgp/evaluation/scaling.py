@@ -38,15 +38,15 @@ from sgp.workers import Jobs, processes
 MOST_AT_ONCE = 128  # problems evaluated between two tests of the interval
 MOST_UNSOLVABLE = 200  # problems of a size; if all are proven unsolvable, the generator is wrong
 MIN_BATCH = 8  # problems evaluated at a time, even if the interval may need only one more
-BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the teacher's plans for the largest training problems (section 2)
+BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the expert's plans for the largest training problems (section 2)
 
 
 @dataclass(frozen=True)
 class ScalingConfig:
     """The confidence of a coverage, and when to stop (dynamic validation, appendix A).
 
-    With confidence 1 - `kappa` a coverage is within `epsilon`. The evaluation ends after `fails` sizes in a row below
-    `threshold`, or after size `largest`. `seconds` limits the time of one problem.
+    With confidence 1 - `kappa` a measured coverage is within `epsilon` of the true one. The evaluation ends after
+    `fails` sizes in a row below `threshold`, or after size `largest`. `seconds` limits the time of one problem.
 
     Coverage is at most the share of problems that have a plan within the bound. To estimate it, Fast Downward searches
     for plans of the first `references` unsolved problems of a size, for `reference_seconds` each; it has the same time
@@ -191,7 +191,7 @@ class ProblemSource:
 
 @dataclass(frozen=True)
 class EvaluatedPlanner:
-    """A planner: its folder (`name`), the hash of its contents, its decoding, and the function that loads it."""
+    """A planner: its folder (`name`), the hash of contents and decoding (`identity`), its decoding, and its loader."""
 
     name: str
     identity: str

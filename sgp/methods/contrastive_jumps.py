@@ -7,8 +7,9 @@ phi(s) + delta, and the nearest candidate is chosen. Training is contrastive: st
 contrasted with their sibling candidates.
 
 By default delta is one vector for all states, so that nearest-candidate decoding is a linear ranker on the marked
-embedding. State and goal enter only through the embedding of the transition. `delta` "progress" makes delta a function
-of the state; it is not the default because it did not improve results.
+embedding (features of the state's graph with the changed atoms marked). State and goal enter only through the embedding
+of the transition. `delta` "progress" makes delta a function of the state; it is not the default because it did not
+improve results.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _LABELS: Sequence[Settings] = (
     {"labels.source": "expert"},
 )
 _GROWTH: Settings = {"embedding.walk_growth": "1.5"}
-# Longest jumps: only the end state of a jump counts, because distances at test time exceed those of training.
+# Longest jumps. The length of a jump is no feature: test problems need longer jumps than training has.
 _FARTHEST: Settings = {
     "candidates": "iw",
     "min_novel": "0",
@@ -217,7 +218,7 @@ class ContrastiveJumps:
                 passed = changed.embedding.passed_atoms and unary
                 plain = replace(changed, embedding=replace(changed.embedding, walk_growth=0.0, passed_atoms=passed))
                 features = plain, str(embedded.encoder.walked)
-                if features in yielded:  # same features: no degree grows, no unary predicate is passed
+                if features in yielded:  # walk_growth and passed_atoms change nothing in this domain
                     yield replace(yielded[features], name=name, like=yielded[features].name)
                     continue
                 policy, facts = embedded.fit(changed)
@@ -238,7 +239,9 @@ class ContrastiveJumps:
         """Return the contribution of each training decision to the weights of `columns`, in every row of delta."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         if config.loss.kind == "squared":
-            raise ConfigurationError("loss.kind is squared, by which no sibling pulls; expected contrastive")
+            raise ConfigurationError(
+                "loss.kind is squared, with which other candidates have no influence; expected contrastive"
+            )
         policy, decisions = self._policy(config, run), _labelled(config, data, run.key.seed)
         rows = [policy.encoder.embed(each.task, each.state, each.choice) for each in decisions]
         made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))

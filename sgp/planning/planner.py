@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool
-from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
+from sgp.planning.clock import Clock, LimitReached, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Written
@@ -25,7 +25,8 @@ HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
 
 
 Keep = Literal["auto", "steps", "plan"]
-"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_SAVED."""
+"""What a rollout stores of its steps. "steps": all candidates; "plan": only the chosen ones; "auto": all, until the
+rollout exceeds MOST_SAVED."""
 
 MOST_SAVED = 200_000  # candidates of a rollout: 40 MB as arrays, 1 GB as states
 
@@ -77,12 +78,13 @@ class Limit:
 
 
 NO_LIMIT = Limit()
-ENDINGS: Mapping[type[BaseException], Outcome] = {
-    OutOfTime: Outcome.TIMEOUT,
-    OutOfMemory: Outcome.MEMORY,
-    MemoryError: Outcome.MEMORY,
-}
-"""How a problem ends whose work was given up."""
+
+
+def outcome_of(error: LimitReached | MemoryError) -> Outcome:
+    """Return the outcome of a problem that an error ended: TIMEOUT or MEMORY."""
+    return Outcome.TIMEOUT if isinstance(error, OutOfTime) else Outcome.MEMORY
+
+
 Watch = Callable[[Node], None]
 
 
@@ -92,7 +94,7 @@ class Budget:
 
     task: Task
     limit: Limit
-    whole: Limit  # includes the share of a fallback that runs no rollouts
+    whole: Limit  # before fallbacks such as LAMA reserve their share
     seconds: float = 0.0
     decisions: int = 0
 
@@ -152,12 +154,12 @@ class Planner:
     """A policy, a successor function, and a beam pruned by width and margin.
 
     Each decision pools all candidates of the beam's nodes. States that were in the beam before are masked; the whole
-    beam shares one visited set, which includes the initial state. Of candidates with equal keys the cheapest remains,
-    the first of them on a tie. Costs within the policy's tolerance are tied and resolved by order: nodes in beam order,
-    candidates in PDDL order.
+    beam shares one visited set, which includes the initial state. Of candidates with equal `Ranking.keys` (equal
+    embeddings) the cheapest remains, the first of them on a tie. Costs within the policy's tolerance are tied and
+    resolved by order: nodes in beam order, candidates in PDDL order.
 
-    Search stops at the first generated goal state that the policy does not reject (early goal test), unless the
-    policy's rules count only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn
+    Search stops at the first generated goal state of finite cost (early goal test), unless the policy's rules count
+    only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn
     on unsolved problems within one limit; if none solves a problem, the first rollout is returned. Raises
     ConfigurationError for a width, margin or batch out of range, and for an unknown `keep`.
     """
@@ -282,7 +284,8 @@ class Planner:
     def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
         """Rank the nodes of all searches; None if a limit ended one of them.
 
-        Time is charged by candidates: the first search out of time has the most candidates for its remaining seconds.
+        The time of the shared call is divided in proportion to candidates: the first search out of time has the most
+        candidates for its remaining seconds.
         """
         nodes = [node for search in searches for node in search.nodes]
         choices = [choice for search in searches for choice in search.choices]
@@ -333,9 +336,9 @@ class _Search:
         prepared = min(self.prepared, self.limit.seconds)
         return prepared + self.share * (self.limit.seconds - prepared) - self.task.seconds - self.seconds
 
-    def end(self, error: BaseException) -> None:
+    def end(self, error: LimitReached | MemoryError) -> None:
         """End the search with the best path so far."""
-        self.outcome, self.reason = ENDINGS[type(error)], str(error)
+        self.outcome, self.reason = outcome_of(error), str(error)
         self.nodes, self.choices = [], []
 
     def begin(self, policy: Policy) -> None:
@@ -445,7 +448,7 @@ class _Search:
 
 
 def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
-    """Read a problem within a limit. Raises LimitReached or MemoryError (`ENDINGS`) at the limit."""
+    """Read a problem within a limit. Raises LimitReached or MemoryError (`outcome_of`) at the limit."""
     with clock_of(limit) as clock, clock.within(limit.seconds or math.inf):
         return Task(problem)
 

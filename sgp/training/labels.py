@@ -3,7 +3,7 @@
 Experts' trajectories give one correct choice in the states of one plan. Expanding the whole state space of a small
 problem gives all correct choices, and the dead ends. Letting the policy act and planning from the states it visits
 gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell 2011). Where the state
-space is known it provides these labels, and no planner is run.
+space is known it provides these labels, and no classical planner is run.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class LabelConfig:
         "source": {"experts": "expert", "exact": "optimal-only", "visited": "dagger", "joined": "dagger-optimal"}
     }
 
-    # Choices on the expert's trajectory; all optimal choices in state spaces, with the expert's for larger problems;
-    # only all optimal choices; the expert's, and choices in states that a trained planner visits (DAgger); all three.
+    # expert: choices on the expert's trajectory. optimal: all optimal choices in state spaces, the expert's for larger
+    # problems. optimal-only: without the expert's. dagger: the expert's, and choices in states that a trained planner
+    # visits (DAgger). dagger-optimal: all three.
     source: Source = "optimal"
     space: int = 20_000  # most states of an expanded state space
     states: int = 3000  # random states of all state spaces together, in addition to those of the experts' trajectories
@@ -88,7 +89,7 @@ def label(
     fit: Callable[[Sequence[Labelled]], Planner] | None = None,
     up_to_symmetry: bool = False,
 ) -> list[Labelled]:
-    """Return the labelled decisions; every problem has the same total weight.
+    """Return the labelled decisions; each source of labels of a problem has the same total weight.
 
     With `up_to_symmetry`, candidates contain one representative of interchangeable actions, and so do the trajectories.
     `fit` trains on the other labels the planner that visits states. Plans from visited states are cached.
@@ -102,7 +103,7 @@ def label(
         spaces = {each.task: StateSpace.expand(each.task, config.space, up_to_symmetry) for each in trajectories}
     if config.source == "optimal-only":
         trajectories = [each for each in trajectories if spaces[each.task] is not None] or trajectories
-    states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
+    states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))  # rounded up
     for trajectory in trajectories:
         if config.source not in ("optimal", "optimal-only"):
             decisions += weighed(_followed(trajectory, successors))

@@ -13,7 +13,7 @@ from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.clock import Clock, OutOfMemory, OutOfTime, check_limits, stop_flag, with_limit_checks
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit, Planner
+from sgp.planning.planner import Limit, Planner, outcome_of
 from sgp.planning.policy import one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -143,3 +143,12 @@ def test_a_huge_problem_ends_with_a_timeout():
     lasting = Limit(seconds=task.seconds + 1)
     rollout = Planner(Indifferent(), Lookahead("types")).solve(task, lasting)
     assert rollout.outcome is Outcome.TIMEOUT
+
+
+def test_an_array_too_large_to_allocate_ends_a_problem_like_the_memory_limit():
+    with pytest.raises(MemoryError) as raised:
+        np.empty(1 << 58, np.uint8)
+    assert type(raised.value) is not MemoryError, "numpy raises a subclass"
+    assert outcome_of(raised.value) is Outcome.MEMORY
+    assert outcome_of(OutOfMemory("")) is Outcome.MEMORY
+    assert outcome_of(OutOfTime("")) is Outcome.TIMEOUT
