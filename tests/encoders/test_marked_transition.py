@@ -16,6 +16,14 @@ from tests.conftest import blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
+CONFIGS = {
+    "default": MarkedConfig(),
+    "deep": MarkedConfig(3, 2, 2),
+    "changes alone": MarkedConfig(0, 0, 0),
+    "long closed walks": MarkedConfig(1, 0, 4),
+    "from some places": MarkedConfig(walk_growth=0.1),
+    "passed atoms": MarkedConfig(1, 2, 3, passed_atoms=True),
+}
 
 
 class Reference:
@@ -136,18 +144,7 @@ def transitions(problems, steps=2):
             state = choice[int(rng.integers(len(choice)))].state
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        MarkedConfig(),
-        MarkedConfig(3, 2, 2),
-        MarkedConfig(0, 0, 0),
-        MarkedConfig(1, 0, 4),
-        MarkedConfig(walk_growth=0.1),
-        MarkedConfig(1, 2, 3, passed_atoms=True),
-    ],
-    ids=["default", "deep", "changes alone", "long closed walks", "from some places", "passed atoms"],
-)
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
     """Features of kernel and reference correspond one to one and occur in the same transitions."""

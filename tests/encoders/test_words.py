@@ -12,26 +12,15 @@ from sgp.encoders.marked_words import Depths, TransitionWords
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.pddl import Problem
 from tests.conftest import COURIER, COURIER_PROBLEM
-from tests.encoders.test_marked_transition import DOMAINS, SUITE, transitions
+from tests.encoders.test_marked_transition import CONFIGS, DOMAINS, SUITE, transitions
 
 COURIER_TASK = Problem("courier", COURIER, COURIER_PROBLEM)  # types, constants, a negative goal
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        MarkedConfig(),
-        MarkedConfig(3, 2, 2),
-        MarkedConfig(0, 0, 0),
-        MarkedConfig(1, 0, 4),
-        MarkedConfig(walk_growth=0.1),
-        MarkedConfig(1, 2, 3, passed_atoms=True),
-    ],
-    ids=["default", "deep", "changes alone", "long closed walks", "from some places", "passed atoms"],
-)
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("domain", [*DOMAINS, "courier"])
-def test_the_features_of_the_kernels_are_those_of_the_definition(domain, config):
-    """The descriptions compute the features by their definition, in plain Python."""
+def test_descriptions_have_the_hashes_of_the_kernels(domain, config):
+    """Descriptions and kernels share their hash functions; the independent oracle is in test_marked_transition."""
     depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
     problems = SUITE.problems(domain, "train")[2::5][:3] if domain in DOMAINS else [COURIER_TASK]
     count = 0
