@@ -15,7 +15,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -85,10 +85,7 @@ def kernel_folder(package: str = _PACKAGE) -> Path | None:
     beside = Path(__file__).parent / "__pycache__" / "kernels"
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     temporary = Path(tempfile.gettempdir()) / f"{_PACKAGE}-kernels-{os.geteuid()}"
-    bases = (
-        [Path(chosen).absolute() / _PACKAGE] if chosen else [beside, user_cache_path(_PACKAGE) / "kernels", temporary]
-    )
-    for base in bases:
+    for base in [Path(chosen).absolute() / _PACKAGE] if chosen else [beside, *_user_caches(), temporary]:
         with contextlib.suppress(OSError):
             folder = _opened(base, name, beside, private=base == temporary)
             if not chosen and base != beside:  # then libraries with kernels find no place beside themselves either
@@ -101,13 +98,17 @@ def kernel_folder(package: str = _PACKAGE) -> Path | None:
     return None
 
 
+def _user_caches() -> Iterator[Path]:
+    """The user's folder for machine code; none for a user without a home."""
+    with contextlib.suppress(RuntimeError):
+        yield user_cache_path(_PACKAGE).expanduser() / "kernels"
+
+
 def _opened(base: Path, name: str, beside: Path, private: bool) -> Path:
     """A folder that can be written; it begins with what was compiled beside a package that cannot be written any more.
 
     Raises OSError where it cannot be written, or where others could write to it though it is to be `private`.
     """
-    if not base.is_absolute():  # a user without a home
-        raise FileNotFoundError(base)
     base.mkdir(mode=0o700 if private else 0o777, parents=not private, exist_ok=True)
     found = base.lstat()
     if private and (not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077):

@@ -23,8 +23,10 @@ def home() -> Path:
     """
     chosen = os.environ.get("SGP_HOME", "")
     try:
-        return Path(chosen).expanduser().resolve() if chosen else platformdirs.user_data_path("sgp", appauthor=False)
-    except RuntimeError as error:  # from pathlib, if neither HOME nor the user database names a home
+        if chosen:
+            return Path(chosen).expanduser().resolve()
+        return platformdirs.user_data_path("sgp", appauthor=False).expanduser()  # older releases leave the '~'
+    except RuntimeError as error:  # if neither HOME nor the user database names a home
         raise StoreError(
             f"user {os.getuid()} has no home, so there is no folder for runs and caches; set SGP_HOME or HOME to one"
         ) from error
