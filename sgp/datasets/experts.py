@@ -18,6 +18,7 @@ from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
 from sgp.errors import PlanError, SgpError, StoreError, UnsolvableProblem
 from sgp.files import parse_json, read_json, write_json, write_text
+from sgp.planning.costs import known_cost
 from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.progress import progress
@@ -52,8 +53,8 @@ def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
     plans, found = saved_plans(suite, domain, split), {}
     for problem in suite.problems(domain, split):
         plan = plans[problem.sha256].plan if problem.sha256 in plans else None
-        if plan is not None and (costs := problem.costs) is not None:
-            found[problem.sha256] = float(costs.of_plan(plan))
+        if plan is not None and (cost := known_cost(plan, problem.costs)) is not None:
+            found[problem.sha256] = cost
     return found
 
 

@@ -17,6 +17,7 @@ from sgp.datasets.store import data_folder, home
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Measurement, Score, with_planners
 from sgp.files import read_json, write_text
+from sgp.planning.costs import known_cost
 from sgp.planning.rollout import Outcome
 from sgp.planning.subject import Subject, Variant, read_subject
 
@@ -184,7 +185,7 @@ def attempt(
             decisions=len(rollout.steps),
             seconds=round(rollout.seconds, 6),
             reason="; ".join(filter(None, (rollout.reason, verdict.note))),
-            cost=float(costs.of_plan(rollout.plan)) if rollout.solved and (costs := rollout.task.costs) else None,
+            cost=known_cost(rollout.plan, rollout.task.costs) if rollout.solved else None,
             memory=most_memory(),
         )
     return [attempts[number] for number in sorted(attempts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,10 +67,24 @@ class Costs:
 
 
 def cost_comment(plan: Sequence[Action], costs: Costs | None) -> str:
-    """Return the last line of a plan in Fast Downward's format; `costs` is None without a metric."""
+    """Return the last line of a plan in Fast Downward's format; `costs` is None without a metric.
+
+    If an action's cost is a function without a value, the line says so.
+    """
     if costs is None:
         return f"; cost = {len(plan)} (unit cost)"
-    return f"; cost = {shown_cost(costs.of_plan(plan))} ({'unit' if costs.unit else 'general'} cost)"
+    try:
+        cost = shown_cost(costs.of_plan(plan))
+    except PddlError as error:
+        return f"; cost unknown: {error}"
+    return f"; cost = {cost} ({'unit' if costs.unit else 'general'} cost)"
+
+
+def known_cost(plan: Sequence[Action], costs: Costs | None) -> float | None:
+    """Return the cost of a plan; None without a metric, or if an action's cost is a function without a value."""
+    with contextlib.suppress(PddlError):
+        return None if costs is None else float(costs.of_plan(plan))
+    return None
 
 
 def shown_cost(cost: Fraction) -> str:

@@ -23,7 +23,7 @@ from sgp.planning.declarations import (
     ProblemText,
     Schema,
 )
-from sgp.planning.pddl_reading import read_as_written, read_both, read_domain, read_problem
+from sgp.planning.pddl_reading import read_as_written, read_both, read_declarations, read_domain, read_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import format_problem
 
@@ -92,6 +92,10 @@ class Problem:
         """Parse the domain and the problem without compilation. Raises PddlError."""
         return read_as_written(*self._texts)
 
+    def declarations(self) -> AsWritten:
+        """Parse types, objects and the parameters of actions, without conditions and effects. Raises PddlError."""
+        return read_declarations(*self._texts)
+
     def alternatives(self) -> tuple[Problem, ...]:
         """Return one problem per conjunction of a disjunctive goal; the problem itself for other goals.
 
@@ -136,7 +140,7 @@ def read_text(path: Path | str) -> str:
     try:
         return decoded(Path(path).read_bytes())
     except UnicodeDecodeError as error:
-        raise PddlError(f"byte {error.start} is not UTF-8 text; expected a text file", str(path)) from error
+        raise PddlError(f"byte {error.start} is not UTF-8 text; save the file as UTF-8", str(path)) from error
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise PddlError(f"cannot be read ({error.strerror}); check the path", str(path)) from error
 
@@ -193,9 +197,6 @@ def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tupl
 
 
 def format_plan(plan: Sequence[Action], problem: Problem | None = None) -> str:
-    """Format a plan, one action a line; with a `problem`, add Fast Downward's cost comment.
-
-    Raises PddlError if an action's cost is a function without a value.
-    """
+    """Format a plan, one action a line; with a `problem`, add Fast Downward's cost comment."""
     lines = "".join(f"{action}\n" for action in plan)
     return lines if problem is None else f"{lines}{cost_comment(plan, problem.costs)}\n"

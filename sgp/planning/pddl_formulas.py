@@ -40,14 +40,16 @@ class Scope:
     """The names that a formula may use.
 
     `predicates` is None if unknown (a problem without its domain). `declared` has the domain's types, `names` the
-    objects and variables, `types` all types of each object; types of variables are not checked. `renaming` gives
-    quantified variables names that are unique within the action (`taken`).
+    objects and variables, `types` all types of each object; types of variables are not checked. `functions` has the
+    arities of numeric functions, None if unknown. `renaming` gives quantified variables names that are unique within
+    the action (`taken`).
     """
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
     declared: Mapping[str, tuple[str, ...]] | None = None
     names: Mapping[str, object] = field(default_factory=dict)
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    functions: Mapping[str, int] | None = None
     renaming: Mapping[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
@@ -274,10 +276,20 @@ def _cost(item: Word | Block, source: Source, scope: Scope) -> str:
         raise source.unsupported(
             f"the cost '({shown(item.head)} ...)' is not supported; expected a number or '(function object ...)'", item
         )
-    for word in source.words(item):
-        if word not in scope.names:
-            raise source.refusal(f"'{shown(word)}' in a cost is undefined; declare it or correct it", word)
-    return str(item)
+    return function_call(item, source, scope)
+
+
+def function_call(block: Block, source: Source, scope: Scope) -> str:
+    """Parse a numeric function with its arguments, as text. Raises PddlError for undefined names and a wrong arity."""
+    if scope.functions is not None:
+        arity = scope.functions.get(block.head)
+        undefined = f"the function '{shown(block.head)}' is undefined; declare it in (:functions ...) or correct it"
+        source.require(arity is not None, undefined, block)
+        wrong = f"'{shown(block.head)}' has arity {arity}, found {len(block) - 1} objects; give as many as it has"
+        source.require(arity == len(block) - 1, wrong, block)
+        for word in source.words(block):
+            source.require(word in scope.names, f"'{shown(word)}' is undefined; declare it or correct it", word)
+    return str(block)
 
 
 def _effect(part: Block, source: Source, scope: Scope) -> Literal:

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from sgp.planning.adl import TooManyCases, World, alternatives, cases_of, numbered_names, quantifier, strips_schema
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     OBJECT,
+    TRUE,
     AdlAction,
     AsWritten,
     Atom,
@@ -26,7 +28,17 @@ from sgp.planning.declarations import (
     Schema,
     conjunction,
 )
-from sgp.planning.pddl_formulas import Scope, atom, condition, effects, free_name, name_of, parameter, typed_list
+from sgp.planning.pddl_formulas import (
+    Scope,
+    atom,
+    condition,
+    effects,
+    free_name,
+    function_call,
+    name_of,
+    parameter,
+    typed_list,
+)
 from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown
 
 _DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions")
@@ -73,6 +85,29 @@ def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWrit
     return AsWritten(replace(declared, remarks=origin.remarks), adl, text, goal)
 
 
+def read_declarations(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
+    """Parse the declarations of texts that may have unsupported conditions and effects, which are left out."""
+    origin, other = Source(domain[1], domain[0]), Source(problem[1], problem[0])
+    name, sections = read_sections(origin, "domain")
+    parts = {section.head: section for section in sections}
+    types = _types(parts.get(":types", Block()), origin)
+    constants = _objects(parts.get(":constants", Block()), types, {}, origin)
+    actions: dict[str, AdlAction] = {}
+    for section in sections:
+        if section.head == ":durative-action":
+            raise origin.unsupported("section :durative-action is not supported; rewrite this without it", section)
+        if section.head == ":action" and len(section) > 1:
+            given = next((after for key, after in pairwise(section) if key == ":parameters"), Block())
+            typed = typed_list(origin.block(given), 0, origin, "a variable")
+            variables = tuple(parameter(*each, types, origin) for each in typed)
+            actions[str(section[1])] = AdlAction(str(section[1]), variables, TRUE, ())
+    problem_name, sections = read_sections(other, "problem")
+    listed = next((section for section in sections if section.head == ":objects"), Block())
+    objects = _objects(listed, types, {constant.name: constant for constant in constants}, other)
+    text = ProblemText(problem_name, name, objects, (), ())
+    return AsWritten(DomainText(name, types, constants, {}, {}, {}), actions, text, TRUE)
+
+
 def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
     """Parse a problem, checked against its domain if given.
 
@@ -98,13 +133,10 @@ def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
     origin.require(actions, "the domain has no '(:action ...)'; expected at least one", None)
     text = DomainText(name, types, constants, {name: len(each) for name, each in predicates.items()}, {}, predicates)
     names = {constant.name: constant for constant in constants}
-    scope = Scope(predicates, types, names, text.types_of(constants) if types else {})
+    scope = Scope(predicates, types, names, text.types_of(constants) if types else {}, {"total-cost": 0} | functions)
     read: _Actions = {}
     for section in actions:
         action = _action(section, scope, origin)
-        function = action.cost.strip("()").partition(" ")[0]
-        undefined = f"the function '{shown(function)}' is undefined; declare it in (:functions ...)"
-        origin.require(not action.cost.startswith("(") or function in functions, undefined, section)
         message = f"a second action has the name '{shown(action.name)}'; rename one"
         origin.require(action.name not in read, message, section[1])
         read[action.name] = section, action
@@ -135,7 +167,8 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
     objects = _objects(by_head[":objects"], types, names, origin)
     names |= {thing.name: thing for thing in objects}
     all_types = domain.types_of(names.values()) if domain and domain.types else {}
-    scope = Scope(domain.arguments if domain else None, types, names, all_types)
+    functions = {"total-cost": 0} | dict(domain.functions) if domain else None
+    scope = Scope(domain.arguments if domain else None, types, names, all_types, functions)
     init, values = _init(by_head[":init"], scope, origin)
     minimised = len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
     formula = condition(goal[1], origin, scope)
@@ -269,7 +302,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...
         elif fact.head == "=":
             if len(fact) != 3 or not isinstance(fact[1], Block):
                 raise source.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
-            function, value = str(fact[1]), str(fact[2])
+            function, value = function_call(fact[1], source, scope), str(fact[2])
             number_of(value, source.name, fact.line)
             if values.setdefault(function, value) != value:
                 raise source.refusal(f"{shown(function)} has a second value in :init; remove one", fact)

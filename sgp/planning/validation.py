@@ -74,13 +74,16 @@ def validate(
 
     The built-in reader and simulator judge first: a plan whose actions do not match the domain and the problem is not
     valid. VAL judges all other plans, a plan above its length limit in pieces. If VAL fails, the simulator's judgement
-    counts, provided that unified-planning's validator, if installed, agrees. PDDL that the built-in reader does not
-    support is judged by VAL alone. Raises PddlError for an unusable domain or problem, ToolError if VAL is missing, and
-    ValidationDisagreement if two validators differ.
+    counts, provided that unified-planning's validator, if installed, agrees. Conditions and effects that the built-in
+    reader does not support are judged by VAL alone. Raises PddlError for an unusable domain or problem, ToolError if
+    VAL is missing, and ValidationDisagreement if two validators differ.
     """
     try:
         written = problem.as_written()
     except UnsupportedPddl:
+        misfit = first_fault(problem.declarations(), plan, source, lines)
+        if misfit is not None:
+            return Verdict(False, misfit.reason, misfit.reason, SIMULATOR)
         answer = _run(normalise(problem.domain_pddl), normalise(problem.problem_pddl), plan, program or val_program())
         if answer.valid is None:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import pytest
@@ -20,7 +21,7 @@ from sgp.evaluation.attempts import (
     write_attempts,
 )
 from sgp.evaluation.scores import Measurement
-from sgp.planning.costs import LARGEST
+from sgp.planning.costs import LARGEST, known_cost
 from sgp.planning.experts import OPTIMAL, find_plan
 from sgp.planning.pddl import Action, Problem, format_plan, parse_plan
 from sgp.planning.rollout import Outcome
@@ -138,11 +139,24 @@ def test_costs_that_are_no_sum_over_actions_are_refused(effect, words):
 
 @pytest.mark.parametrize(
     ("effect", "words"),
-    [("(increase (total-cost) (way ?a ?b))", "'way'"), ("(increase (total-cost) (len ?a ?c))", r"'\?c'")],
+    [
+        ("(increase (total-cost) (way ?a ?b))", "'way'"),
+        ("(increase (total-cost) (len ?a ?c))", r"'\?c'"),
+        ("(increase (total-cost) (len ?a))", "'len' has arity 2, found 1"),
+    ],
 )
 def test_undefined_names_in_costs_are_refused(effect, words):
     with pytest.raises(PddlError, match=words):
         walk(1, domain=DOMAIN.replace(INCREASE, effect)).read()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [("(way k0)", "'way'"), ("(len k0 k9)", "'k9'"), ("(len k0 k1 k1)", "arity 2, found 3")]
+)
+def test_values_of_undefined_names_are_refused(value, words):
+    problem = walk(1)
+    with pytest.raises(PddlError, match=f"problem, line 1: .*{words}"):
+        Problem("p", DOMAIN, problem.problem_pddl.replace("(at k0)", f"(at k0) (= {value} 2)")).read()
 
 
 def test_two_values_of_one_function_are_refused():
@@ -169,11 +183,12 @@ def test_costs_of_compiled_actions_are_those_of_the_file():
     assert last_line(problem) == "; cost = 4 (general cost)"
 
 
-def test_a_cost_without_a_value_is_named():
-    problem = walk(1)
-    bare = Problem("p", DOMAIN, problem.problem_pddl.replace("(= (len k0 k1) 1)", ""))
-    with pytest.raises(PddlError, match=r"\(len k0 k1\) has no value"):
-        format_plan(parse_plan("(move k0 k1)"), bare)
+def test_a_plan_whose_cost_has_no_value_is_kept_and_its_cost_unknown():
+    bare = Problem("p", DOMAIN, walk(1).problem_pddl.replace("(= (len k0 k1) 1)", ""))
+    plan = parse_plan("(move k0 k1)")
+    assert validate(bare, plan).valid
+    assert re.search(r"\(move k0 k1\)\n; cost unknown: .*\(len k0 k1\) has no value", format_plan(plan, bare))
+    assert known_cost(plan, bare.costs) is None
 
 
 @pytest.mark.filterwarnings("error")

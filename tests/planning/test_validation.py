@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import stat
 import sys
 from dataclasses import replace
@@ -88,6 +89,62 @@ def test_what_our_reader_does_not_support_is_judged_by_val_alone():
     assert "VAL rejects the plan" in verdict.reason
     with pytest.raises(UnsupportedPddl, match="domain, line 2: numeric effects"):
         validate(replace(problem, domain_pddl=NUMERIC.replace("(p)", "(after)")), parse_plan("(a)"))
+
+
+UNREAD = """(define (domain u) (:predicates (p ?x) (q ?x ?y)) (:functions (n ?x)) {}
+  (:action a :parameters (?x ?y) :precondition (p ?x) :effect (and (q ?x ?y) {})))"""
+
+
+@pytest.mark.parametrize(
+    ("more", "effect"),
+    [("", "(decrease (n ?x) 1)"), ("(:derived (r ?x) (p ?x))", "")],
+)
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ("(a k l)", ""),
+        ("(a k l l)", "a takes 2 objects, found 3"),
+        ("(a k)", "a takes 2 objects, found 1"),
+        ("(a k z)", "the problem has no object 'z'"),
+        ("(b k l)", "the domain has no action 'b'"),
+    ],
+)
+def test_arguments_are_checked_where_only_val_reads_conditions_and_effects(more, effect, plan, reason):
+    text = "(define (problem p) (:domain u) (:objects k l) (:init (p k)) (:goal (q k l)))"
+    verdict = validate(Problem("p", UNREAD.format(more, effect), text), parse_plan(plan))
+    assert verdict.valid == (not reason)
+    assert reason in verdict.reason
+
+
+def test_plans_with_durations_are_refused_instead_of_judged_without_them():
+    durative = "(:durative-action d :parameters (?x) :duration (= ?duration 1) :effect (at end (p ?x)))"
+    text = "(define (problem p) (:domain u) (:objects k l) (:init) (:goal (p k)))"
+    with pytest.raises(UnsupportedPddl, match="section :durative-action is not supported"):
+        validate(Problem("p", UNREAD.format(durative, ""), text), parse_plan("0: (d k) [1]"))
+
+
+RESERVED = (
+    "after within always sometime at-most-once sometime-after sometime-before always-within hold-during hold-after "
+    "is-violated minimize maximize total-time define domain problem duration name"
+)
+CONNECTIVES = (  # no names of types and predicates
+    "preference number increase decrease assign scale-up scale-down and or not imply forall exists when either"
+)
+EVERYWHERE = """(define (domain d) (:requirements :typing) (:types TYPE) (:constants CONSTANT - TYPE)
+  (:predicates (PREDICATE ?VARIABLE - TYPE) (done ?x - TYPE))
+  (:action ACTION :parameters (?VARIABLE - TYPE) :precondition (PREDICATE ?VARIABLE) :effect (done ?VARIABLE)))"""
+EVERYWHERE_PROBLEM = """(define (problem p) (:domain d) (:objects OBJECT - TYPE)
+  (:init (PREDICATE OBJECT) (PREDICATE CONSTANT)) (:goal (and (done OBJECT) (done CONSTANT))))"""
+
+
+@pytest.mark.parametrize("word", f"{RESERVED} {CONNECTIVES}".split())
+def test_words_that_val_reserves_may_be_names(word):
+    places = ["VARIABLE", "ACTION", "OBJECT", "CONSTANT"] + ["PREDICATE", "TYPE"] * (word in RESERVED.split())
+    for place in places:
+        texts = [EVERYWHERE, EVERYWHERE_PROBLEM, "(ACTION OBJECT)\n(ACTION CONSTANT)"]
+        domain, problem, plan = (re.sub(rf"\b{place}\b", word, text) for text in texts)
+        verdict = validate(Problem("p", domain.lower(), problem.lower()), parse_plan(plan))
+        assert (verdict.valid, verdict.judge) == (True, validation.VAL), place
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
