@@ -51,6 +51,7 @@ _DOMAIN_OF_PROBLEM = re.compile(r"\(\s*:domain\s+([^\s()]+)")
 _LISTED = 3  # names in a message about ignored files
 PLAIN_SPLIT = "problems"  # split of problem files beside their domain file
 _DOMAIN_FILE = "domain"
+_DOMAIN_FOLDER = "domains"  # beside a folder of problems, with a domain file for each of them
 _SPLIT_NAMES = {
     "train": "train",
     "training": "train",
@@ -200,7 +201,8 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
     Layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the IPC 2023
     learning track (`<domain>/training/easy`, `<domain>/testing/{easy,medium,hard}`); a domain file with problem files
     beside it; a folder for each instance, with a copy of the domain file; pddlgym's (`<domain>.pddl` beside folders
-    `<domain>` and `<domain>_test`). Ignored files are logged. If an error is raised, nothing is saved.
+    `<domain>` and `<domain>_test`); a domain file for each problem, of the same number, beside them or in a folder
+    `domains`. Ignored files are logged. If an error is raised, nothing is saved.
     """
     folder = folder.resolve()
     target = home() / "suites" / name
@@ -250,12 +252,12 @@ def _sources(tree: SourceTree) -> list[_Source]:
     Copies of a domain file in the folders of instances, or below another copy, are one domain.
     """
     domains: dict[tuple[str, ...], list[SourceFile]] = {}
-    problems: list[SourceFile] = []
+    problems = [file for file in tree.pddl if file.domain_text is None]
     for file in tree.pddl:
-        if file.domain_text is None:
-            problems.append(file)
-        else:
-            domains.setdefault(file.folders, []).append(file)
+        if file.domain_text is not None:
+            alone = file.folders not in {each.folders for each in problems}
+            up = alone and file.folders[-1:] == (_DOMAIN_FOLDER,)
+            domains.setdefault(file.folders[:-1] if up else file.folders, []).append(file)
     if not domains:
         raise SuiteError(f"{tree.root} holds no domain file; expected domain.pddl in it or in its subfolders")
     found: dict[Path, _Source] = {}
@@ -301,9 +303,10 @@ def _domain_of(problem: SourceFile, candidates: list[SourceFile]) -> SourceFile:
         [each for each in candidates if _like(each, problem)],
         [each for each in candidates if each.name == _DOMAIN_FILE],
         [each for each in candidates if each.domain_name == problem.domain_name],
+        [each for each in candidates if re.findall(r"\d+", each.name) == re.findall(r"\d+", problem.name)],
     )
     for found in ways:
-        if len(found) == 1:
+        if len({each.domain_text for each in found}) == 1:
             return found[0]
     first, second = (each.path.name for each in candidates[:2])
     raise SuiteError(

@@ -143,7 +143,10 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
     [
         ({}, "holds no domain file; expected domain.pddl"),
         ({"domain.pddl": BLOCKS}, "holds no problem files"),
-        ({"one.pddl": BLOCKS, "two.pddl": BLOCKS, "p.pddl": PROBLEM}, "several domain files (one.pddl, two.pddl)"),
+        (
+            {"one.pddl": BLOCKS, "two.pddl": f"{BLOCKS};", "p.pddl": PROBLEM},
+            "several domain files (one.pddl, two.pddl)",
+        ),
         ({"README": "", "blocks/p.pddl": PROBLEM}, "holds no domain file"),
     ],
 )
@@ -242,6 +245,21 @@ TEXTS = {"B": BLOCKS, "C": COURIER, "b": PROBLEM, "c": COURIER_PROBLEM}
             "x=B x/p0=b x_test/p0=b x_test/p1=b y=C y/p0=c",
             {"x": {"train": ["p0"], "test": ["p0", "p1"]}, "y": {"problems": ["p0"]}},
             id="pddlgym",
+        ),
+        pytest.param(
+            "x/domains/domain-1=B x/domains/domain-2=B x/instances/instance-1=b x/instances/instance-2=b",
+            {"x": {"instances": ["instance-1", "instance-2"]}},
+            id="a folder of domain files",
+        ),
+        pytest.param(
+            "domains/d1=B domains/d2=C problems/p1=b problems/p2=c",
+            {"d1": {"problems": ["p1"]}, "d2": {"problems": ["p2"]}},
+            id="of different texts",
+        ),
+        pytest.param(
+            "x/p01-domain=B x/p02-domain=B x/p01=b x/p02=b",
+            {"x": {"problems": ["p01", "p02"]}},
+            id="a domain file for each problem",
         ),
         pytest.param(
             "b=B c=C p=b q=c", {"b": {"problems": ["p"]}, "c": {"problems": ["q"]}}, id="several domain files"
