@@ -635,13 +635,14 @@ def test_a_path_of_any_bytes_is_printed_as_it_is(tmp_path):
         ("list nothing", "2>&-", 2),
         ("list papers", "> /dev/full", 2),
         ("--help", "> /dev/full", 2),
+        ("list nothing", "2> /dev/full", 2),
     ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_that_nobody_takes_is_no_traceback(words, sh, code, unbuffered):
     done = started(*words.split(), sh=sh, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == code
-    assert done.stderr.count(b"\n") == ("/dev/full" in sh)
+    assert done.stderr.count(b"\n") == (sh == "> /dev/full")
     assert b"unexpected error" not in done.stderr
 
 
@@ -670,6 +671,61 @@ def test_a_user_without_a_home_is_asked_for_one(tmp_path, monkeypatch):
     assert "set SGP_HOME or HOME" in err
     monkeypatch.setattr(commands.tempfile, "gettempdir", lambda: str(tmp_path))
     assert str(tmp_path / "sgp-errors") in commands.report_unexpected(ValueError("x"))
+
+
+HOMELESS = """import pwd, sys
+def unknown(user): raise KeyError(user)
+pwd.getpwuid = unknown
+from sgp.cli import main
+main()"""
+
+
+def test_without_a_home_a_run_plans_and_no_run_is_one_sentence(blocks_run, files):
+    def solved(domain, problem, *words):
+        command = [sys.executable, "-c", HOMELESS, "solve", files / domain, files / problem, *words]
+        environment = {"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = solved("courier.pddl", "courier-1.pddl")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "set SGP_HOME or HOME" in err
+    code, out, _ = solved("domain.pddl", "two.pddl", "--run", blocks_run)
+    assert (code, parse_plan(out)) == (0, parse_plan("(pick-up a)\n(stack a b)"))
+
+
+def test_a_home_that_cannot_be_made_is_one_sentence_with_its_remedy(files):
+    done = started("import", files, "--suite", "x", HOME="/dev/null/none", SGP_HOME="", XDG_DATA_HOME="")
+    assert done.returncode == 2
+    assert b"set SGP_HOME to a folder that can be written" in done.stderr
+
+
+def test_an_evaluation_goes_on_where_finished_problems_cannot_be_saved(blocks_run, files, monkeypatch, caplog):
+    monkeypatch.setenv("SGP_HOME", str(files / "two.pddl"))
+    words = ("evaluate", blocks_run, "--suite", "state-centric", "--splits", "validation,interpolation", "--jobs", 1)
+    code, out, _ = call(*words)
+    assert code == 0
+    assert "n = 3" in out
+    assert len([record for record in caplog.records if "begins again" in record.getMessage()]) == 1
+
+
+def test_a_warning_is_a_sentence_and_is_given_once(files, tmp_path):
+    """The warning on costs is given at two places of the code."""
+    costs = BLOCKS.replace(":effect (and", ":effect (and (increase (total-cost) 2)", 1)
+    (files / "costs.pddl").write_text(costs.replace("(:predicates", "(:functions (total-cost)) (:predicates"))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (files / "costs.pddl").rename(folder / "domain.pddl")
+    problem = (files / "two.pddl").read_text().rstrip()[:-1]
+    (folder / "two.pddl").write_text(f"{problem} (:metric minimize (total-cost)))")
+    home = str(tmp_path / "home")
+    assert started("import", folder, "--suite", "x", SGP_HOME=home).returncode == 0
+    done = started("train", "--method", "contrastive-jumps", "--domain", "mine", "--suite", "x", SGP_HOME=home)
+    assert done.returncode == 0, done.stderr
+    done = started("solve", folder / "domain.pddl", folder / "two.pddl", "--run", done.stdout.split()[-1].decode())
+    warning, outcome = done.stderr.decode().splitlines()
+    assert re.fullmatch("sgp: domain .*: action costs are not learned: .*", warning)
+    assert outcome.startswith("solved")
 
 
 def test_a_store_that_cannot_be_written_is_named(tmp_path, monkeypatch):

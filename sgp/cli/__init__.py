@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import sys
+import warnings
+from functools import cache
 
 from sgp.cli import data, experiments, planning, showing
 from sgp.cli.commands import FAILED, app, sentence
@@ -43,6 +46,7 @@ def print_anywhere() -> None:
 def main() -> None:
     """The entry point of the command `sgp`."""
     print_anywhere()
+    warnings.showwarning = lambda message, *_: _warn(str(message))
     compute_with_one_thread()
     code: str | int | None = None
     try:
@@ -51,16 +55,25 @@ def main() -> None:
         code = ended.code
     except OSError as error:  # while help is printed, which no command does
         code = _failed(error)
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        if not code and not isinstance(error, BrokenPipeError):
-            code = _failed(error)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            if stream is sys.stdout and not code and not isinstance(error, BrokenPipeError):
+                code = _failed(error)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # Python flushes once more as it ends
     sys.exit(code)
 
 
+@cache
+def _warn(text: str) -> None:
+    """Print a warning as a sentence, and equal ones from different places in the code once."""
+    with contextlib.suppress(OSError):
+        print(f"sgp: {text}", file=sys.stderr)
+
+
 def _failed(error: OSError) -> int:
-    """Print the sentence for an output that cannot be written, and return the exit code."""
-    print(f"sgp: {sentence('sgp', error) or error}", file=sys.stderr)
+    """Print the sentence for an output that cannot be written, if it can be printed, and return the exit code."""
+    with contextlib.suppress(OSError):
+        print(f"sgp: {sentence('sgp', error) or error}", file=sys.stderr)
     return FAILED

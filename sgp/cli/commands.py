@@ -120,8 +120,9 @@ def sentence(user: str, error: Exception) -> str | None:
         return None
     remedy = "check the path"
     with contextlib.suppress(SgpError):
+        path, store = Path(os.fsdecode(error.filename)), home()
         unwritable = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
-        if unwritable and Path(os.fsdecode(error.filename)).is_relative_to(home()):
+        if (unwritable and path.is_relative_to(store)) or store.is_relative_to(path):
             remedy = "set SGP_HOME to a folder that can be written"
     return f"{error.filename}: {error.strerror}; {remedy}"
 

@@ -7,6 +7,7 @@ import json
 import logging
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}
     waiting = [chunk for file, chunk in chunks.items() if file not in done]
     logger.info("%s: %d of %d chunks are finished", title, len(done), len(chunks))
+    saved = True
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
         bar.advance(sum(map(len, done.values())))
         runner = executor(jobs)
@@ -76,7 +78,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
         for place, (attempts, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
             for file, text in rollouts.items():
                 write_text(file, text)
-            write_json(waiting[place].file, [attempt.to_record() for attempt in attempts])
+            saved = saved and _saved(waiting[place].file, attempts)
             done[waiting[place].file] = attempts
             bar.advance(len(attempts))
     results = []
@@ -84,7 +86,8 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
         by_hash = {attempt.sha256: attempt for chunk in split_work(work) for attempt in done[chunk.file]}
         results.append([by_hash[problem.sha256] for problem in work.problems])
     for file in chunks:
-        file.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.unlink()
     return results
 
 
@@ -102,6 +105,16 @@ def _try_remotely(folder: str, chunk: Work, load: Load) -> Result:
         attempts, _ = _try(folder, replace(chunk, recorder=recorder), load)
         written = {file.name: file.read_text(encoding="utf-8") for file in Path(temporary).iterdir()}
     return attempts, {chunk.recorder.folder / name: text for name, text in written.items()}
+
+
+def _saved(file: Path, attempts: Sequence[Attempt]) -> bool:
+    """Whether the attempts of a finished chunk could be saved; the evaluation goes on without."""
+    try:
+        write_json(file, [attempt.to_record() for attempt in attempts])
+    except StoreError as error:
+        logger.warning("%s; without it an interrupted evaluation begins again", error)
+        return False
+    return True
 
 
 def _read(file: Path) -> list[Attempt] | None:

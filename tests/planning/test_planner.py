@@ -4,6 +4,7 @@ import math
 import time
 from functools import partial
 from itertools import count
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -72,6 +73,16 @@ def atoms(task, state):
 
 def marks(step):
     return {str(each.actions[0]): Mark(int(mark)) for each, mark in zip(step.candidates, step.marks, strict=True)}
+
+
+def test_a_rollout_comes_back_from_another_process(two_blocks):
+    rollout = Planner(by_name(pick_up=0.0, stack=0.0)).solve(two_blocks)
+    again = ForkingPickler.loads(ForkingPickler.dumps(rollout))
+    assert (again.plan, again.outcome) == (rollout.plan, Outcome.SOLVED)
+    assert again.task.is_goal(again.end)
+    assert [again.task.atoms(step.state) for step in again.steps] == [
+        rollout.task.atoms(step.state) for step in rollout.steps
+    ]
 
 
 def test_a_goal_that_holds_at_the_start_is_solved_by_the_empty_plan():
