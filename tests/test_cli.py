@@ -468,6 +468,14 @@ def test_a_problem_is_not_overwritten_by_its_plan(blocks_run, files):
     assert (files / "two.pddl").read_text() == before
 
 
+def test_two_outputs_do_not_overwrite_each_other(blocks_run, files):
+    same = ("--plan", files / "out", "--html", files / "." / "out")
+    code, _, err = call("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, *same)
+    assert code == 2
+    assert "name the same file" in err
+    assert not (files / "out").exists()
+
+
 def test_limits_are_outcomes_of_the_command_line(blocks_run, files):
     for limit, outcome in (
         (("--horizon", 1), "horizon"),

@@ -95,7 +95,11 @@ def solve(
     planner = solving.run_for(given) if run is None else open_run(run)
     if run is None:
         typer.echo(f"planning with {planner.folder}", err=True)
-    for out in filter(None, (plan, rollout, html)):
+    outputs = [out for out in (plan, rollout, html) if out is not None]
+    files = [os.path.realpath(out) for out in outputs if os.path.isfile(out) or not os.path.exists(out)]
+    if len(set(files)) < len(files):
+        raise InputError("--plan, --rollout and --html name the same file; give each a file of its own")
+    for out in outputs:
         if any(os.path.exists(out) and os.path.samefile(out, read) for read in (domain, problem)):
             raise InputError(f"{out} is read and would be overwritten; give another file to write")
         remove_old(out)
