@@ -15,7 +15,6 @@ Two numbers follow the features: log2 of the number of actions, and whether the 
 from __future__ import annotations
 
 import math
-import weakref
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -39,7 +38,7 @@ from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
-from sgp.planning.task import Candidates, State, Successor, Task, parts, rows_as_bytes
+from sgp.planning.task import Candidates, State, Successor, Task, TaskCache, parts, rows_as_bytes
 
 _SCALARS = len(SCALARS_IN_WORDS)
 _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch
@@ -105,7 +104,7 @@ class MarkedTransitionEncoder:
     def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: Walked):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
         self._vocabulary = _table(hashes)
-        self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a cache
+        self._graphs: TaskCache[_Graph] = TaskCache()  # a cache
 
     @classmethod
     def fit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgp.encoders.atom_numbers import AtomNumbers
 from sgp.planning.pddl import OBJECT, DomainText
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor, Task, TaskCache
 
 Arguments = NDArray[np.int32]  # int32 halves the memory of the training states
 
@@ -97,7 +96,7 @@ class RelationalEncoder:
         types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some types are declared only as parents
         found |= {_type_relation(name): 1 for name in types}
         self.relations: Mapping[str, int] = dict(sorted(found.items()))  # arities; a network depends on the order
-        self._numberings: weakref.WeakKeyDictionary[Task, Numbering] = weakref.WeakKeyDictionary()
+        self._numberings: TaskCache[Numbering] = TaskCache()
 
     def refuses(self, task: Task) -> str | None:
         """Return why the problem cannot be encoded, or None. Raises DomainMismatch for another domain's task."""

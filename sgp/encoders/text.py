@@ -9,7 +9,6 @@ PDDL ("pick-up(C)"); here they are sentences, too.
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +21,7 @@ from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import check_fields
 from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Atom, DomainText
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor, Task, TaskCache
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ class TextEncoder:
             )
         # Caches: clearing them changes only the time.
         self._atoms: dict[str, NDArray[np.float32]] = {}
-        self._rows: weakref.WeakKeyDictionary[Task, tuple[NDArray[np.float32], set[int]]] = weakref.WeakKeyDictionary()
+        self._rows: TaskCache[tuple[NDArray[np.float32], set[int]]] = TaskCache()
 
     @property
     def dimension(self) -> int:

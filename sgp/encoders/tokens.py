@@ -8,7 +8,6 @@ vocabulary; a `Naming` maps a problem's objects, given by their indices in the t
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import check_fields
 from sgp.planning.pddl import OBJECT, Action, Atom, DomainText
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Task, TaskCache
 
 Numbers = NDArray[np.int64]
 Naming = Numbers  # [objects]: the name of each object of a task, numbered from 0
@@ -87,8 +86,8 @@ class Tokens:
         goals = [number for what, number in self._numbers.items() if what.endswith(":goal")]
         self._goals = range(min(goals, default=0), max(goals, default=-1) + 1)
         self._constants = {item.name: self._numbers[f"{item.name}:constant"] for item in vocabulary.domain.constants}
-        self._places: weakref.WeakKeyDictionary[Task, dict[str, int]] = weakref.WeakKeyDictionary()
-        self._fixed: weakref.WeakKeyDictionary[Task, list[list[int]]] = weakref.WeakKeyDictionary()
+        self._places: TaskCache[dict[str, int]] = TaskCache()
+        self._fixed: TaskCache[list[list[int]]] = TaskCache()
 
     def refuses(self, task: Task) -> str | None:
         """Return why the problem cannot be encoded, or None.

@@ -6,7 +6,6 @@ wlplan collects the vocabulary; our kernels compute the histograms, which equal 
 from __future__ import annotations
 
 import tempfile
-import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.native import native_output_silenced
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor, Task, TaskCache
 
 Hash = Literal["multiset", "set"]
 Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
@@ -125,7 +124,7 @@ class WLEncoder:
         self.vocabulary, self.domain_text = vocabulary, domain_text
         self.static = static  # whether states include static atoms
         # A cache of the tasks' graphs: clearing it changes only the time.
-        self._graphs: weakref.WeakKeyDictionary[Task, InstanceGraph] = weakref.WeakKeyDictionary()
+        self._graphs: TaskCache[InstanceGraph] = TaskCache()
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -28,7 +27,7 @@ from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Rules, one_step
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Task, TaskCache
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
 from sgp.policies.writers import PlanWriter, SequenceWriter
@@ -107,7 +106,7 @@ class LearnedDistance:
     device: Device
     seed: int
     # A cache: dropping it costs only time.
-    known: WeakKeyDictionary[Task, dict[State, float]] = field(default_factory=WeakKeyDictionary)
+    known: TaskCache[dict[State, float]] = field(default_factory=TaskCache)
 
     def refuses(self, task: Task) -> str | None:
         """Return why the task cannot be encoded as tokens, or None."""

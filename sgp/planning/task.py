@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 from typing import Literal as OneOf
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from pymimir.advanced import formalism, search
@@ -38,6 +39,7 @@ State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
 
 Mode = OneOf["grounded", "lifted"]
+Value = TypeVar("Value")
 
 MOST_LISTED = 10_000  # initially applicable actions up to which pymimir lists all
 
@@ -492,6 +494,13 @@ def replay(task: Task, actions: Sequence[Action]) -> list[State]:
         except PlanError as error:
             raise PlanError(f"step {step} of {len(actions)}: {error}") from error
     return states
+
+
+class TaskCache(WeakKeyDictionary[Task, Value]):
+    """Values computed for tasks, each dropped with its task. It leaves the process empty."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
 
 def missing_goal_atoms(task: Task, state: State) -> list[Literal]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from multiprocessing.reduction import ForkingPickler
 from typing import ClassVar
 
 import pytest
@@ -38,6 +39,15 @@ class TestBuiltIn(MethodContract):
 def test_a_run_of_four_gripper_problems_records_their_transitions(quick_run):
     record = quick_run("state-centric", "gripper").record
     assert (record["data"]["train"], record["data"]["transitions"]) == (4, 5 + 11 + 17 + 23)
+
+
+@pytest.mark.parametrize("method", ["state-centric", "contrastive-jumps"])
+def test_a_planner_that_has_planned_goes_to_another_process(quick_run, method):
+    planner = load_planner(quick_run(method, "gripper"))
+    problem = SUITE.problems("gripper", "validation")[0]
+    plan = planner.solve(sgp.Task(problem)).plan
+    again = ForkingPickler.loads(ForkingPickler.dumps(planner))
+    assert again.solve(sgp.Task(problem)).plan == plan
 
 
 def copy_run(run, target):
