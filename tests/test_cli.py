@@ -191,6 +191,7 @@ generate --domain gripper --size 3 -> gripper has no problem of exactly 3 object
 generate --domain gripper --size 99999999 -> size is 99,999,999 objects; expected at most 100,000
 generate -> nothing to generate; give --domain and --size
 import /nowhere --suite mine -> /nowhere does not exist; give a folder of PDDL files
+import /etc/passwd --suite mine -> /etc/passwd is no folder, and a suite is imported from one; unpack it, or give its
 list nothing -> unknown listing 'nothing'; expected one of suites, domains, methods, papers, ru
 grid --variants state-centric:x -> method state-centric has no variant 'x'; expected one of wl-xgb
 grid --variants nope -> unknown method 'nope'

@@ -65,6 +65,8 @@ def import_(
 
     if not source.exists():
         raise InputError(f"{source} does not exist; give a folder of PDDL files, or an archive that 'sgp export' wrote")
+    if suite and not source.is_dir():
+        raise InputError(f"{source} is no folder, and a suite is imported from one; unpack it, or give its folder")
     if not source.is_dir():
         typer.echo(api.import_run(source, replace).folder)
         return

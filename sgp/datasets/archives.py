@@ -87,7 +87,9 @@ def _unpack(file: Path, folder: Path) -> None:
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise  # the disk or a size limit, not the archive, is the cause
-        raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error
+        raise InputError(
+            f"{file} is no complete ZIP archive ({error}); export the run again, or give a folder of PDDL files"
+        ) from error
 
 
 def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -140,7 +140,8 @@ def read_text(path: Path | str) -> str:
     try:
         return decoded(Path(path).read_bytes())
     except UnicodeDecodeError as error:
-        raise PddlError(f"byte {error.start} is not UTF-8 text; save the file as UTF-8", str(path)) from error
+        remedy = "unpack it" if Path(path).suffix in (".gz", ".bz2", ".zip") else "save the file as UTF-8"
+        raise PddlError(f"byte {error.start} is not UTF-8 text; {remedy}", str(path)) from error
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise PddlError(f"cannot be read ({error.strerror}); check the path", str(path)) from error
 
