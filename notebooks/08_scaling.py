@@ -120,13 +120,13 @@ live_sizes = pd.DataFrame(
     [
         {
             "objects": each.size,
-            "most actions": each.bound,
+            "most actions": each.max_actions,
             "problems": len(each.attempts),
             "coverage": each.coverage,
             "half width": sgp.half_width(np.array([each.coverage]), np.array([len(each.attempts)]), config.kappa)[0],
             "mean actions": np.mean([len(attempt.plan) for attempt in each.attempts if attempt.solved] or [np.nan]),
         }
-        for each in curve.sizes
+        for each in curve.points
     ]
 ).round(2)
 live_sizes
@@ -146,7 +146,7 @@ figure.add_scatter(
     col=1,
 )
 figure.add_hline(y=config.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold", row=1, col=1)
-shown_sizes = [*sorted(curve.sizes, key=lambda each: abs(each.coverage - 0.5))[:2], curve.sizes[0]]
+shown_sizes = [*sorted(curve.points, key=lambda each: abs(each.coverage - 0.5))[:2], curve.points[0]]
 for each, dash in zip(shown_sizes, ("solid", "dash", "dot"), strict=False):
     counts = np.arange(1, len(each.attempts) + 1)
     solved = np.cumsum([attempt.solved for attempt in each.attempts]) / counts

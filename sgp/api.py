@@ -8,11 +8,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgp.analysis import diagnostics, maps, names
-from sgp.analysis.explanations import expectation_records, explanation_records
+from sgp.analysis.explanations import step_records
 from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
@@ -48,10 +49,9 @@ from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT
-from sgp.progress import progress
 from sgp.reports.card import save_scores, write_card
 from sgp.solving import RunLike
-from sgp.workers import Executor, Folder, Jobs, cores, executor, processes
+from sgp.workers import Executor, Folder, Jobs, cores, executor, processes, run_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,7 +257,7 @@ def evaluate(
             if is_shipped(run):
                 continue  # it belongs to the package
             save_scores(run, to_frame(scored[str(run.folder)]))
-    return Evaluation(to_frame(score for found in scored.values() for score in found), named)
+    return Evaluation(to_frame(chain.from_iterable(scored.values())), named)
 
 
 def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
@@ -304,12 +304,7 @@ def diagnose(
                 subject = subject_of(run, source.name, domain.name, split, name)
                 measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
                 works.append((Folder(run.folder), measurement, expert, renamings))
-    scored: dict[int, list[Score]] = {}
-    with progress(f"diagnose on {source.name}", len(works)) as bar:
-        for place, found in executor(jobs).map(_diagnose, works):
-            scored[place] = found
-            bar.advance()
-    return to_frame(score for place in sorted(scored) for score in scored[place])
+    return to_frame(chain.from_iterable(run_tasks(jobs, _diagnose, works, f"diagnose on {source.name}")))
 
 
 def _require_unmet(run: Run, suite: Suite) -> None:
@@ -336,11 +331,10 @@ def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner
     """
     opened = open_run(run)
     policy = (planner or load_planner(opened, decoding)).policy
-    pairs = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
-    explanations = [{**explanation, **expectation} for explanation, expectation in pairs]
     remaining = remaining_in_passing(rollout)
     left = None if remaining is None else remaining.record()
-    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=explanations, left=left)
+    about = subject_of(opened, decoding=decoding).record()
+    head, *steps = records(rollout, about, why=step_records(rollout, policy), left=left)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 

@@ -9,10 +9,7 @@ from html import escape
 
 
 def element(tag: str, content: Iterable[str], /, **attributes: object) -> str:
-    """One element. `content` is markup (one string, or several).
-
-    Underscores within attribute names become hyphens, one at the end is dropped (`class_`).
-    """
+    """One element. `content` is markup (one string, or several)."""
     inner = "".join(content)
     listed = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escaped(_plain(value))}"' for name, value in attributes.items()

@@ -67,8 +67,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
 
     The run is in the folder `run`, or trained on `problems` of the library (few-shot planning; `plans` has a plan or
     None for each) with the parameters `learning` of `sgp.api.train_given`, or else found by `sgp.run_for` for each
-    problem. `decoding` names the decoding; `memory` limits the bytes of this process. Raises as `sgp.api.train_given`
-    and `sgp.load_planner`, and InputError for both `run` and `problems`.
+    problem. `decoding` names the decoding; `memory` limits the bytes of this process.
     """
 
     def __init__(

@@ -1,24 +1,6 @@
-"""Exception hierarchy of the package.
+"""Exceptions of the package.
 
-::
-
-    SgpError                     base: every error whose message is meant for the user
-    |- InputError                an input cannot be used
-    |  |- PddlError              a PDDL text: file, line, what was expected
-    |  |  `- UnsupportedPddl     correct PDDL that the package does not handle, named
-    |  |- PlanError              a plan that is invalid for its problem
-    |  |- DomainMismatch         a model or plan of another domain
-    |  |- SuiteError             a suite, split or folder of problems
-    |  |- ConfigurationError     a setting outside its range, or two that conflict
-    |  |- MissingLibrary         a requested optional library is not installed
-    |  `- PluginError            a method, domain or encoder of another package that cannot be used
-    |- ToolError                 an external program is missing or failed
-    |- UnsolvableProblem         an expert planner proved that no plan exists
-    |- StoreError                a file of the store is damaged or of another version
-    `- ValidationDisagreement    our simulator and VAL judge one plan differently
-
-Every message is one sentence with the value, what was expected and the remedy. An unsolved problem is
-an `Outcome`, not an error.
+Every message is one sentence with the value, what was expected and the remedy. An unsolved problem is no error.
 """
 
 from __future__ import annotations
@@ -100,10 +82,7 @@ class ValidationDisagreement(SgpError):
 
 
 def expected_one_of(known: Iterable[str], given: str) -> str:
-    """Message part for an unknown name: the known names and the closest match.
-
-    The last part of a setting matches the setting: `rounds` for `boosting.rounds`.
-    """
+    """Message part for an unknown name: the known names and the closest match."""
     names = list(known)
     meant = [name for name in names if name.rpartition(".")[2] == given] or difflib.get_close_matches(given, names, 1)
     return f"expected one of {', '.join(names)}" + (f" (did you mean '{meant[0]}'?)" if meant else "")

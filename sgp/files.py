@@ -30,9 +30,8 @@ _LONGEST = 64  # characters of a file's name in the name of its temporary file
 def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` if the block ends without an error.
 
-    The temporary file is in the folder of `path` and is renamed atomically. For a symbolic link, its target is
-    replaced; a device or pipe is written to. Raises StoreError if the disk is full, the file exceeds the size limit, or
-    `path` cannot be written.
+    For a symbolic link its target is replaced; a device or pipe is written to. Raises StoreError if it cannot be
+    written.
     """
     target = Path(path)
     temporary: Path | None = None
@@ -62,10 +61,7 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 
 def remove_old(path: Path | str) -> None:
-    """Remove the outdated file that `whole_file` would replace, but no device or pipe.
-
-    Raises StoreError if the file cannot be removed.
-    """
+    """Remove the outdated file that `whole_file` would replace, but no device or pipe."""
     target = Path(path)
     try:
         if not _stays(target):

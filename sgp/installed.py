@@ -22,10 +22,7 @@ def version() -> str:
 
 
 def bundled(name: str) -> Path:
-    """Folder bundled with the package: `data` or `dashboard`.
-
-    It is inside an installed package, and beside the package in a checkout. Raises StoreError if it is missing.
-    """
+    """Folder bundled with the package: `data` or `dashboard`."""
     package = Path(str(importlib.resources.files("sgp")))
     for folder in (package / "bundled" / name, package.parent / name):
         if folder.is_dir():

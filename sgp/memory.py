@@ -43,10 +43,7 @@ def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROU
 
 
 def _left_in_group(groups: Path, most: str, used: str, statistics: str, cached: str) -> list[int]:
-    """Bytes left in the process's own control group; an empty list without a limit.
-
-    Within a container its own group is mounted at the root of all groups.
-    """
+    """Bytes left in the process's own control group; an empty list without a limit."""
     try:
         limit, taken = (groups / most).read_text(encoding="ascii").strip(), int((groups / used).read_text("ascii"))
         lines = (line.split() for line in (groups / statistics).read_text(encoding="ascii").splitlines())

@@ -48,10 +48,7 @@ class Plugin:
 
 
 def plugins(group: Group, builtin: Collection[str] = ()) -> dict[str, Plugin]:
-    """Return the plugins of other packages by key in alphabetical order, without importing them.
-
-    Plugins with a built-in key or a key of several packages are skipped with a warning.
-    """
+    """Return the plugins of other packages by key in alphabetical order, without importing them."""
     word, usable = _WORDS[group], {}
     for key, plugins_of_key in _all_plugins(group).items():
         packages = " and ".join(plugin.package for plugin in plugins_of_key)

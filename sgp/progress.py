@@ -1,7 +1,4 @@
-"""Progress bars on standard error for anything that may take over a second.
-
-Only the main thread shows bars, because bars of several threads would overwrite each other.
-"""
+"""Progress bars on standard error for anything that may take over a second."""
 
 from __future__ import annotations
 
@@ -37,23 +34,8 @@ def track(iterable: Iterable[Item], description: str, total: int | None = None) 
     yield from _bar(iterable, description, total)
 
 
-class Bar:
-    """Progress bar that the caller advances."""
-
-    def __init__(self, bar: tqdm[None]):
-        self._bar = bar
-
-    def advance(self, count: int = 1) -> None:
-        """Advance by `count` units."""
-        self._bar.update(count)
-
-    def say(self, text: str) -> None:
-        """Show a short text after the bar."""
-        self._bar.set_postfix_str(text, refresh=False)
-
-
 @contextmanager
-def progress(description: str, total: int | None = None) -> Iterator[Bar]:
-    """Yield a bar of `total` units; without a total, the bar shows only the count."""
+def progress(description: str, total: int | None = None) -> Iterator[tqdm[None]]:
+    """Yield a bar of `total` units to `update`; without a total, the bar shows only the count."""
     with _bar(None, description, total) as bar:
-        yield Bar(bar)
+        yield bar

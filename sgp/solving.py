@@ -20,10 +20,7 @@ RunLike = Run | Path | str  # an opened run, or its folder
 
 
 def run_for(problem: Problem) -> Run:
-    """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest.
-
-    Raises DomainMismatch if there is none.
-    """
+    """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest."""
     try:
         domain = read_domain(problem.domain_pddl, problem.domain_source)
     except UnsupportedPddl:  # its actions quantify over the objects of a problem

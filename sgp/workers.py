@@ -14,7 +14,7 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -78,8 +78,7 @@ class Local:
 class Cluster:
     """The machines of a Ray cluster, given the address HOST:PORT of its head; this machine is one of them.
 
-    A task whose process or machine is lost runs again, `RETRIES` times at most. Raises ToolError where ray is
-    missing, or the cluster is not there or lost.
+    A task whose process or machine is lost runs again, `RETRIES` times at most.
     """
 
     address: str
@@ -153,6 +152,14 @@ Jobs = int | Executor  # a number of processes on this machine, or an executor
 def executor(jobs: Jobs) -> Executor:
     """The executor for a number of jobs."""
     return Local(jobs) if isinstance(jobs, int) else jobs
+
+
+def run_tasks(jobs: Jobs, function: Callable[..., Result], tasks: Sequence[Arguments], title: str) -> list[Result]:
+    """The results of all tasks, in their order, with a progress bar."""
+    from sgp.progress import track  # here, because `sgp --help` needs no bar
+
+    results = dict(track(executor(jobs).map(function, tasks), title, len(tasks)))
+    return [results[number] for number in range(len(tasks))]
 
 
 def worker_count() -> int:

@@ -21,8 +21,7 @@ from sgp.training.two_views import attention_loss, hidden_loss
 class TwoNamings:
     """The encoder's view of a state under two namings.
 
-    `atoms` [n] are the tokens in words, `attended` [layers, 2, n, n] the attention scores, averaged over heads. The
-    losses are means, as in training.
+    `atoms` [n] are the tokens in words, `attended` [layers, 2, n, n] the attention scores, averaged over heads.
     """
 
     atoms: Sequence[str]
@@ -33,10 +32,7 @@ class TwoNamings:
 
 @torch.inference_mode()
 def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0, 1)) -> TwoNamings:
-    """Encode a task's initial state under the names drawn by two seeds.
-
-    Raises InputError for a planner without a transformer of atoms.
-    """
+    """Encode a task's initial state under the names drawn by two seeds."""
     model, tokens = _parts(planner)
     device = next(model.parameters()).device
     rows = tokens.state(task, task.init)

@@ -63,9 +63,7 @@ def attribute_weight(
     """The training decisions that produced the weight of a feature that distinguishes two candidates of a step.
 
     They are the chosen candidate of step `place` (from 0) and candidate `other`; `feature` is a text of the
-    explanation, which can represent several features with the same text. `policy` is the run's own, `data` its
-    training data. Raises InputError for a text that distinguishes nothing there, ConfigurationError for a run whose
-    weights are not sums over decisions.
+    explanation, which can represent several features with the same text.
     """
     method = attributable(run)
     if not isinstance(policy, Embedding):
@@ -100,10 +98,7 @@ def _no_sums(run: Run) -> ConfigurationError:
 
 
 def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feature: str) -> list[int]:
-    """The columns of the embedding with the text `feature` that differ between the candidates of `attribute_weight`.
-
-    Raises InputError if there is none.
-    """
+    """The columns of the embedding with the text `feature` that differ between the candidates of `attribute_weight`."""
     step = rollout.steps[place]
     pair = replace(step, candidates=[step.candidates[each] for each in (step.chosen, other)], chosen=0)
     (view,) = policy.views(rollout.task, [pair])
@@ -128,10 +123,7 @@ def _influence(policy: Embedding, decision: Labelled, amount: float, columns: Se
 
 
 def reweighted(planner: Planner, rollout: Rollout, place: int, other: int, feature: str, factor: float) -> Planner:
-    """The planner with the weight of a feature times `factor`: 0 removes the feature, -1 flips its sign.
-
-    Arguments and errors as of `attribute_weight`; ConfigurationError also for a planner whose features have no weights.
-    """
+    """The planner with the weight of a feature times `factor`: 0 removes the feature, -1 flips its sign."""
     if not math.isfinite(factor):
         raise ConfigurationError(f"the factor is {factor}; expected a finite number")
     policy = planner.policy

@@ -46,8 +46,7 @@ class ExpertDecision:
 def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[ExpertDecision]:
     """Every decision of the trajectories, as the planner would see it on the expert's path.
 
-    States that the path visited are not candidates, and the policy's memory is passed on. Problems that the policy
-    cannot represent are left out.
+    States that the path visited are not candidates, and the policy's memory is passed on.
     """
     tie = planner.policy.rules.tie
     return [_decision(met, tie) for met in along_experts(planner, trajectories)]
@@ -144,8 +143,7 @@ class PerfectPredictor:
 def perfect_prediction(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, bool]:
     """Which problems (by SHA-256) are solved greedily when every prediction is the expert's next embedding.
 
-    Failures here are due to features and decoding, further failures due to the prediction. Raises InputError for a
-    planner that predicts no embeddings.
+    Failures here are due to features and decoding, further failures due to the prediction.
     """
     policy = predicting_policy(planner)
     found = {}
@@ -252,10 +250,7 @@ class Prediction:
 
 
 def predictions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Prediction]:
-    """A prediction for every decision of the trajectories, as in `decisions`.
-
-    Raises InputError for a planner that predicts no embeddings.
-    """
+    """A prediction for every decision of the trajectories, as in `decisions`."""
     policy = predicting_policy(planner)
     return [_prediction(policy, met) for met in along_experts(planner, trajectories)]
 

@@ -35,8 +35,7 @@ class Reason:
 class Explanation:
     """Why the chosen candidate of a step was preferred over candidate `other`.
 
-    The shares of the reasons sum to the chosen candidate's measure (such as "cost") minus the other's: negative shares
-    favour the chosen one.
+    The shares of the reasons sum to the chosen candidate's `measure` minus the other's: negative shares favour it.
     """
 
     other: int
@@ -55,10 +54,7 @@ class Explanation:
 
 
 def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
-    """For each step, explanations against the cheapest other available candidates, the runner-up first.
-
-    Empty if no other was available, and for a policy without an embedding.
-    """
+    """For each step, explanations against the cheapest other available candidates, the runner-up first."""
     if not isinstance(policy, Embedding):
         return [()] * len(rollout.steps)
     others = [_others(step) for step in rollout.steps]
@@ -146,10 +142,7 @@ def mixture(vectors: NDArray[np.floating[Any]], predicted: NDArray[np.floating[A
 
 
 def expectations(rollout: Rollout, policy: object) -> list[Expectation | None]:
-    """For each step the expected changes; None if the policy predicts no embedding.
-
-    If the policy compares angles, all vectors are scaled to length one first.
-    """
+    """For each step the expected changes; None if the policy predicts no embedding."""
     if not isinstance(policy, NearestEmbedding):
         return [None] * len(rollout.steps)
     found = list[Expectation | None]()
@@ -175,9 +168,10 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
     return Expectation(tuple((*change, scores[change]) for change in order), nothing)
 
 
-def expectation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
-    """`expectations` as stored in the records of steps."""
-    return [{} if each is None else each.record() for each in expectations(rollout, policy)]
+def step_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
+    """`explanation_records`, and `expectations` as stored in the records of steps."""
+    pairs = zip(explanation_records(rollout, policy), expectations(rollout, policy), strict=True)
+    return [{**reasons, **({} if expected is None else expected.record())} for reasons, expected in pairs]
 
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -16,69 +18,34 @@ from sgp.planning.pddl import Action
 from sgp.planning.recorded import Recorded, atom_of, contends, cost_of
 from sgp.planning.rollout import Mark, Outcome, marks_of, tie_margin
 
-LONG = 10
-"""Steps without a new minimum of open goals that make a plateau, or that make a loss final."""
+LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
+_TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
 
 
 class FailureKind(enum.StrEnum):
-    """Why a problem was not solved. If several kinds apply, the first in this order is the primary one.
+    """Why a problem was not solved. If several kinds apply, the first in this order is the primary one."""
 
-    `words` describes what happened, `definition` when the kind applies and which step it names.
-    """
+    ERROR = "error"
+    MEMORY = "memory"
+    TIMEOUT = "timeout"
+    REFUSED = "refused"
+    EXHAUSTED = "exhausted"
+    NEVER_BETTER = "never better"
+    REGRESSED = "regressed"
+    PLATEAU = "plateau"
+    TIE_LOST = "tie lost"
+    OFF_EXPERT = "off the expert"
+    HORIZON = "horizon"
 
-    words: str
-    definition: str
+    @property
+    def words(self) -> str:
+        """What happened."""
+        return str(_TEXTS[self]["words"])
 
-    def __new__(cls, value: str, words: str, definition: str) -> FailureKind:
-        """Create a member; its value is the first entry."""
-        member = str.__new__(cls, value)
-        member._value_, member.words, member.definition = value, words, definition
-        return member
-
-    ERROR = "error", "crashed", "the attempt crashed; the step is the end"
-    MEMORY = "memory", "ran out of memory", "the memory limit was reached; the step is the end"
-    TIMEOUT = "timeout", "ran out of time", "the time limit was reached; the step is the end"
-    REFUSED = (
-        "refused",
-        "rejected every action",
-        "the model cannot represent the problem or rejects every candidate; the step is the end",
-    )
-    EXHAUSTED = "exhausted", "no unvisited successors", "every successor had been visited; the step is the end"
-    NEVER_BETTER = (
-        "never better",
-        "never made progress",
-        "no state has fewer open goals than the initial one; the step is the first",
-    )
-    REGRESSED = (
-        "regressed",
-        "lost progress and never recovered",
-        f"the last {LONG} or more states all have more open goals than the best state; "
-        "the step is the one that leaves the best state for good",
-    )
-    PLATEAU = (
-        "plateau",
-        "stopped making progress",
-        f"the best state is {LONG} or more steps before the end, and its number of open goals is reached again later; "
-        "the step is the one after the best state",
-    )
-    TIE_LOST = (
-        "tie lost",
-        "unlucky tie-break",
-        "candidates of equal cost were ordered as in the PDDL, and one that was passed over is the expert's, or leaves "
-        "fewer goals open than the chosen one; the step is the first such",
-    )
-    OFF_EXPERT = (
-        "off the expert",
-        "left the expert's plan",
-        "the actions leave the expert's plan; the step is the first that does. Another order of the same actions "
-        "counts as leaving it",
-    )
-    HORIZON = (
-        "horizon",
-        "reached the action limit",
-        "the limit on actions or decisions was reached; the step is the end. Primary only if nothing else is known: "
-        "the number of open goals was still falling",
-    )
+    @property
+    def definition(self) -> str:
+        """When the kind applies, and which step it names."""
+        return str(_TEXTS[self]["definition"]).format(long=LONG)
 
 
 _KINDS = {
@@ -124,10 +91,7 @@ def kind_of_outcome(outcome: str) -> FailureKind | None:
 
 
 def failure_of(recorded: Recorded) -> Failure | None:
-    """The failure of a rollout, or None if it solved the problem.
-
-    Raises StoreError for a damaged record, and PddlError or PlanError where its texts cannot be read.
-    """
+    """The failure of a rollout, or None if it solved the problem."""
     with recorded.reading():
         ended = kind_of_outcome(recorded.head["outcome"])
         if ended is None:

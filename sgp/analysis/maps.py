@@ -1,8 +1,6 @@
 """Maps: the embedding of a model in two dimensions, with its training data and the points of rollouts.
 
-PCA is fitted to the training points only. UMAP is fitted to all points, because its `transform` depends on the batch;
-it receives the first principal components, and exact neighbours, because its own search is slow (4000 points: 60 s
-instead of 5 s). Both are approximations; exact distances are in the costs.
+PCA is fitted to the training points only, UMAP to all points, because its `transform` depends on the batch.
 """
 
 from __future__ import annotations
@@ -107,10 +105,7 @@ def make_map(
     rollouts: Sequence[Rollout],
     neighbours: bool = True,
 ) -> Map:
-    """The map of a model's training trajectories and of rollouts by PCA and, with `neighbours`, UMAP.
-
-    Raises InputError for too many steps.
-    """
+    """The map of a model's training trajectories and of rollouts by PCA and, with `neighbours`, UMAP."""
     ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
     near = _Near(ground)
     shown = _candidates_shown(policy, rollouts)
@@ -171,10 +166,7 @@ def project_linearly(
 
 
 def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Coordinates [n, 2] of rows [n, D] by UMAP.
-
-    Importing it takes 4 s and the first fit 1 s; 28 s and 8 s the first time after installation.
-    """
+    """Coordinates [n, 2] of rows [n, D] by UMAP."""
     from sklearn.decomposition import PCA
     from umap import UMAP, umap_
 

@@ -36,9 +36,7 @@ def name_sensitivity(
 
     A renaming gives all objects but constants new names and another order. A decision is the set of problems that the
     cheapest candidates lead to, up to the names of objects: choosing another one of two interchangeable balls is the
-    same decision. All candidates of equal cost count; if a policy rejects all, the set is empty. Raises PlanError for a
-    trajectory that does not fit its problem, UnsupportedPddl for a domain that cannot be renamed, ConfigurationError
-    for no renaming.
+    same decision.
     """
     if renamings < 1:
         raise ConfigurationError(f"renamings is {renamings}; expected at least 1")

@@ -80,7 +80,6 @@ def remaining(
 
     Otherwise upper bounds by known plans: the expert's, those of Fast Downward from up to `samples` evenly chosen
     states, and the steps of the rollout itself, in both directions if an action can be undone at once.
-    Raises PlanError for an inapplicable expert action, ToolError if Fast Downward is missing or fails.
     """
     exact = remaining_exactly(rollout, space)
     if exact is not None:

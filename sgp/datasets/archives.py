@@ -44,11 +44,7 @@ def export_run(run: Run, file: Path) -> None:
 
 @contextmanager
 def unpacked_run(file: Path) -> Iterator[Run]:
-    """Unpack the run of an archive into a temporary folder of the store, which is removed at the end.
-
-    Raises InputError for a file that is not an archive of a run, is damaged or too large, or names a path outside of
-    its folder.
-    """
+    """Unpack the run of an archive into a temporary folder of the store, which is removed at the end."""
     if not file.is_file():
         raise InputError(f"{file} is no file; give the archive that 'sgp export' wrote")
     with draft_folder(home(), "import") as folder:

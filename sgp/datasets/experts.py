@@ -135,8 +135,7 @@ def plans_of(
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
     """Return the plans of problems (`plan_of`) and the errors, both by SHA-256; `jobs` problems run at a time.
 
-    After `patience` problems in a row without a plan (0: never) the rest is skipped. `watch` is called with every
-    result, from a worker thread.
+    After `patience` problems in a row without a plan (0: never) the rest is skipped.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -154,7 +153,7 @@ def plans_of(
                     errors[problem.sha256] = error
                 else:
                     failures = failures + 1 if found.plan is None else 0
-                bar.advance()
+                bar.update()
                 if patience and failures == patience:
                     pool.shutdown(wait=False, cancel_futures=True)
                     plans |= {each.sha256: _given_up(each, patience) for each in problems[place:]}
@@ -177,10 +176,7 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """Return the cached plan of a problem, or search for a plan; failures and proofs of unsolvability are cached too.
-
-    Raises UnsolvableProblem for a problem that is proved to have no plan.
-    """
+    """Return the cached plan of a problem, or search for one; failures and proofs of unsolvability are cached too."""
     file = _cached(problem.sha256, stages)
     if file.is_file():
         return _read_cached(file)

@@ -77,10 +77,7 @@ def is_lockable(folder: Path) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which need not exist, against other processes and threads; do not nest.
-
-    A wait of more than two seconds is reported once.
-    """
+    """Hold the lock of a folder, which need not exist, against other processes and threads; do not nest."""
     file = folder.parent / LOCKS / folder.name
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file)

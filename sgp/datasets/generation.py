@@ -138,10 +138,7 @@ def _distinct(
 
 
 def distinct_problems(domain: Domain, size: int, count: int, stream: tuple[int, str]) -> list[str]:
-    """Problems of `size` objects, no two equal up to renaming of objects.
-
-    `stream` is a seed and a name. There are `count` of them, or as many as ten times that number of draws give.
-    """
+    """Problems of `size` objects, no two equal up to renaming of objects."""
     seed, name = stream
     found: dict[str, str] = {}
     for draw in range(10 * count):
@@ -154,10 +151,7 @@ def distinct_problems(domain: Domain, size: int, count: int, stream: tuple[int, 
 
 
 def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path, model: str = "") -> list[Path]:
-    """Write the domain, in the words of a model (default: the first), and `count` problems of `size` objects.
-
-    The same seed gives the same files.
-    """
+    """Write the domain, in the words of a model (default: the first), and `count` problems of `size` objects."""
     model = model or next(iter(domain.models))
     domain.check_size(size)  # before anything is written
     domain.translated("", model)

@@ -1,7 +1,6 @@
 """Protocols of transition learning: which transitions are training data and which are test data.
 
-A protocol splits the transitions of instances, their plans, the instances, or whole domains. Source: "Textual Planning
-with Explicit Latent Transitions" (embedplan), appendix A.
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendix A.
 """
 
 from __future__ import annotations
@@ -178,8 +177,7 @@ def split_instances(protocol: Protocol, of: Sequence[Instance], seed: int) -> tu
 
     Where whole domains are split, both are everything. Instances with equal objects and static facts are held out
     together, and test transitions that read like a training transition are left out: the parts are disjoint (embedplan,
-    eq. 4 and 12), except that different plans share steps (eq. 8). Raises SuiteError where there is too little to
-    split.
+    eq. 4 and 12), except that different plans share steps (eq. 8).
     """
     rng = np.random.default_rng([seed, PROTOCOLS.index("extrapolation" if protocol == "multi-domain" else protocol)])
     match protocol:

@@ -51,9 +51,8 @@ def _outline(problem: ProblemText) -> Hashable:
 def form_of(domain: DomainText, problem: ProblemText) -> str:
     """Return a hash that is equal for two problems of a domain iff they are equal up to renaming of objects.
 
-    Objects, initial atoms and goal literals are the coloured nodes of a graph; an atom is linked to its
-    arguments by nodes coloured by position. Domain constants keep their names. The result is the SHA-256 of the graph
-    in canonical order.
+    Objects, initial atoms and goal literals are the coloured nodes of a graph; an atom is linked to its arguments by
+    nodes coloured by position. Domain constants keep their names.
     """
     colours: list[str] = []
     edges: list[tuple[int, int]] = []

@@ -111,10 +111,7 @@ class Run:
 
     @property
     def second(self) -> Run:
-        """The second best planner of a training that selected this one; it is saved in the same folder.
-
-        Raises ConfigurationError if there is none.
-        """
+        """The second best planner of a training that selected this one; it is saved in the same folder."""
         second = self.record["facts"].get("second")
         if second is None:
             raise ConfigurationError(
@@ -212,10 +209,7 @@ def library_versions(libraries: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator[RunDraft]:
-    """Yield a draft whose folder replaces the run if the block ends without an error.
-
-    The run is in `folder`, by default the key's folder in the store.
-    """
+    """Yield a draft whose folder replaces the run if the block ends without an error."""
     with whole_folder(folder or key.folder) as drafted:
         draft = RunDraft(key, drafted, origin.device)
         yield draft
@@ -253,10 +247,7 @@ def _sha256(path: Path) -> str:
 
 
 def open_run(folder: Run | Path | str) -> Run:
-    """Open the run in a folder and compare every file with its hash; an opened run is returned unchanged.
-
-    Raises StoreError if the folder has no run or a damaged one.
-    """
+    """Open the run in a folder and compare every file with its hash; an opened run is returned unchanged."""
     if isinstance(folder, Run):
         return folder
     folder = Path(folder)

@@ -17,10 +17,7 @@ def data_folder() -> Path:
 
 
 def home() -> Path:
-    """Folder of runs, imported suites and caches: `SGP_HOME`, or else the data folder of the user's platform.
-
-    Raises StoreError if the user has no home folder.
-    """
+    """Folder of runs, imported suites and caches: `SGP_HOME`, or else the data folder of the user's platform."""
     chosen = os.environ.get("SGP_HOME", "")
     try:
         if chosen:

@@ -137,10 +137,7 @@ class DomainTexts:
         return replace(self, train=rest, sha256=_hash(f"{self.sha256} without {problem}"))
 
     def drawn(self, count: int, draw: int) -> DomainTexts:
-        """The same with `count` of the training problems, or all if there are fewer.
-
-        They are in their order; those of one draw contain those of a smaller count.
-        """
+        """The same with `count` of the training problems, or all if there are fewer."""
         if count < 1 or draw < 0:
             raise SuiteError(
                 f"{count} training problems of draw {draw} requested; expected at least 1, and a draw from 0 on"
@@ -262,9 +259,7 @@ def given_texts(
 ) -> Texts:
     """What a method that learns from this kind of data is trained on where problems of one domain are given, as text.
 
-    Expert plans are made, `jobs` at a time, for problems without a plan; those for which none is found are left out.
-    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named by
-    their hash.
+    Expert plans are made for problems without a plan; those for which none is found are left out.
     """
     if not problems:
         raise SuiteError("no problem to learn from is given; expected at least one")

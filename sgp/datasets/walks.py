@@ -64,10 +64,7 @@ class Walks:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """An instance with its plans. All its states belong to one task, whatever the start.
-
-    `sampled` is a sample of the reachable states, or all if they are few; `optimal` as in `Walks`.
-    """
+    """An instance with its plans. All its states belong to one task, whatever the start."""
 
     domain: str
     task: Task

@@ -276,8 +276,7 @@ def attempt_rows(
 ) -> list[dict[str, Any]]:
     """The attempts of one evaluation as rows with the columns `ATTEMPT_COLUMNS`; mappings by SHA-256.
 
-    `like` is the first problem of the split that this one equals up to renaming (`Suite.likes`), "" if there is none.
-    Lengths are in actions, costs by the problem's metric.
+    `like` is the first problem of the split that this one equals up to renaming (`Suite.likes`), or "".
     """
     return [
         {
@@ -298,10 +297,7 @@ def attempt_rows(
 
 
 def attempts_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Attempts as a table: `ATTEMPT_COLUMNS`, `planner` (title), `solved` (bool) and `distinct_problem`.
-
-    `distinct_problem` is the first problem of the split that this one equals up to renaming.
-    """
+    """Attempts as a table: `ATTEMPT_COLUMNS`, `planner` (title), `solved` (bool) and `distinct_problem`."""
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=list(ATTEMPT_COLUMNS))

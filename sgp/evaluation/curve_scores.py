@@ -24,10 +24,7 @@ OWN_METRICS = ("scale", "sumcov", *(each.metric for each in StopReason), "covera
 
 @dataclass(frozen=True)
 class Sample:
-    """One problem of a curve and its attempt, the argument of a property.
-
-    `bound` is the maximum number of actions, `size` the number of objects.
-    """
+    """One problem of a curve and its attempt, the argument of a property."""
 
     attempt: Attempt
     size: int
@@ -76,7 +73,7 @@ PROPERTIES: Mapping[str, Property] = {
 
 def samples(curve: Curve, point: CurvePoint) -> list[Sample]:
     """The samples of one size of a curve."""
-    return [Sample(attempt, point.size, point.bound, curve.source) for attempt in point.attempts]
+    return [Sample(attempt, point.size, point.max_actions, curve.source) for attempt in point.attempts]
 
 
 def property_values(curve: Curve, point: CurvePoint, name: str, property_: Property) -> list[float]:
@@ -100,9 +97,8 @@ def curve_scores(
 ) -> Iterator[Score]:
     """The scores of a curve: `scale`, `sumcov` and `ended_X` (the stop reason, also in the note), then those by size.
 
-    By size: `coverage`; `fits` and `with_plan` (see `CurvePoint`); the number of `unsolvable` problems; and means of
-    properties over the samples that have them: plan_length, plan_length_per_object, seconds and `properties` by name.
-    Raises ConfigurationError for a property that has the name of a metric or gives no number.
+    By size: `coverage`; `fits` and `with_plan` (see `CurvePoint`); `unsolvable`, a number of problems; and means of
+    properties.
     """
     wanted = {**PROPERTIES, **(properties or {})}
     for name in wanted:
@@ -112,13 +108,14 @@ def curve_scores(
     def score(metric: str, value: float, count: int, size: int | None = None) -> Score:
         return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
 
-    count = sum(len(point.attempts) for point in curve.sizes)
+    count = sum(len(point.attempts) for point in curve.points)
     note = "; ".join(filter(None, (subject.note, curve.note)))
     for metric, value in (("scale", curve.scale), ("sumcov", curve.sumcov), (curve.stop_reason.metric, 1)):
         yield replace(score(metric, value, count), note=note)
-    for point in curve.sizes:
-        for metric in ("coverage", "fits", "with_plan"):
-            yield score(metric, getattr(point, metric), len(point.attempts), point.size)
+    for point in curve.points:
+        shares = {"coverage": point.coverage, "fits": point.within_bound, "with_plan": point.with_plan}
+        for metric, share in shares.items():
+            yield score(metric, share, len(point.attempts), point.size)
         if point.unsolvable:
             yield score("unsolvable", point.unsolvable, len(point.attempts) + point.unsolvable, point.size)
         for name, property_ in wanted.items():

@@ -82,8 +82,7 @@ def dynamic_coverage(
     """Coverage from the first size above `after` to the first at which it is at most the threshold.
 
     The sum of coverages is the score of the planner. All planners try the same problems; a plan has at most `bound`
-    actions. The validation also ends after the largest size of the domain. Each worker tries one size at a time; the
-    result does not depend on their number.
+    actions. Each worker tries one size at a time.
     """
     coverage: dict[int, float] = {}
     evaluated: list[Attempt] = []

@@ -29,8 +29,7 @@ Again = Callable[[Attempt], Problem]  # generates the problem of an attempt agai
 class Reference:
     """Searches of Fast Downward: for at most `most` problems, `seconds` a search, `jobs` at a time.
 
-    No search starts after the time `until` (`time.monotonic`). `solvable`: every problem should have a plan. `title`
-    names the work in the progress bar.
+    No search starts after the time `until` (`time.monotonic`). `solvable`: every problem should have a plan.
     """
 
     most: int
@@ -41,10 +40,7 @@ class Reference:
     title: str
 
     def search(self, problems: Sequence[Problem], stage: Stage) -> tuple[dict[str, ExpertPlan], set[str]]:
-        """The plans found, by SHA-256, and the problems proven unsolvable.
-
-        Raises UnsolvableProblem if all problems should have a plan.
-        """
+        """The plans found, by SHA-256, and the problems proven unsolvable."""
         plans, errors = plans_of(problems, (stage,), self.jobs, f"{self.title}, {stage.name}")
         names = {problem.sha256: problem.name for problem in problems}
         for sha256, error in errors.items():
@@ -120,10 +116,7 @@ BASELINES: Mapping[str, Sequence[Stage]] = {
 
 
 def baseline_attempts(suite: Suite, domain: str, split: str, variant: str, jobs: int = 1) -> list[Attempt]:
-    """A classical planner's attempts at a split, from the cache if possible; VAL validates every plan.
-
-    Seconds include translation. Raises ConfigurationError for an unknown variant.
-    """
+    """A classical planner's attempts at a split, from the cache if possible; VAL validates every plan."""
     if variant not in BASELINES:
         raise ConfigurationError(f"unknown baseline '{variant}'; {expected_one_of(BASELINES, variant)}")
     plans = expert_plans(suite, domain, split, BASELINES[variant], jobs, baseline=variant)

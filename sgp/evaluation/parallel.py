@@ -31,10 +31,7 @@ CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be solved by one planner.
-
-    `planner` is its folder; `identity` changes with its contents and its decoding. `recorder` saves the rollouts.
-    """
+    """Problems to be solved by one planner."""
 
     planner: str
     identity: str
@@ -63,8 +60,7 @@ def split_work(work: Work) -> list[Work]:
 def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[list[Attempt]]:
     """The attempts of each work, in the order of its problems.
 
-    `load` makes a planner from its folder and decoding and must be importable by other processes. Chunks that an
-    interrupted evaluation finished are not evaluated again; their files are removed at the end.
+    `load` must be importable by other processes. Chunks that an interrupted evaluation finished are not tried again.
     """
     chunks = {chunk.file: chunk for work in works for chunk in split_work(work)}
     done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}
@@ -72,7 +68,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     logger.info("%s: %d of %d chunks are finished", title, len(done), len(chunks))
     saved = True
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
-        bar.advance(sum(map(len, done.values())))
+        bar.update(sum(map(len, done.values())))
         runner = executor(jobs)
         tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in waiting]
         for place, (attempts, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
@@ -80,7 +76,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
                 write_text(file, text)
             saved = saved and _saved(waiting[place].file, attempts)
             done[waiting[place].file] = attempts
-            bar.advance(len(attempts))
+            bar.update(len(attempts))
     results = []
     for work in works:
         by_hash = {attempt.sha256: attempt for chunk in split_work(work) for attempt in done[chunk.file]}

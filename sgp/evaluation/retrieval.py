@@ -217,8 +217,7 @@ def rank(similarity: NDArray[np.floating[Any]]) -> Rank:
 def distances(similarity: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """The distances between vectors of length one by their cosines [n].
 
-    They have the order of cosines and distinguish near states: with fifty objects the cosines of a state's neighbours
-    differ by a millionth, their distances by a thousandth.
+    They have the order of cosines, and distinguish near states in single precision.
     """
     return np.sqrt(np.maximum(2.0 - 2.0 * np.asarray(similarity, float), 0.0))
 
@@ -250,10 +249,10 @@ def predictions(model: TransitionModel, transitions: Sequence[Transition]) -> ND
         steps = [transitions[place] for place in places]
         return model.predict(task, [step.before for step in steps], [step.action for step in steps])
 
-    return _by_task([step.task for step in transitions], rows)
+    return by_task([step.task for step in transitions], rows)
 
 
-def _by_task(tasks: Sequence[Task], rows: Callable[[Task, list[int]], NDArray[Any]]) -> NDArray[np.float64]:
+def by_task(tasks: Sequence[Task], rows: Callable[[Task, list[int]], NDArray[Any]]) -> NDArray[np.float64]:
     """Rows [n, D] of length 1; `rows` computes those of one task at these places."""
     places: dict[Task, list[int]] = {}
     for place, task in enumerate(tasks):
@@ -270,13 +269,13 @@ Rows = Callable[[Sequence[Candidate], Action], NDArray[np.float64]]
 def _rows(model: TransitionModel, candidates: Sequence[Candidate]) -> Rows:
     """A function from candidates and an action to the embeddings [n, D], of length 1, to compare predictions with."""
     if isinstance(model, SeenFromAction):
-        return lambda pool, action: _by_task(
+        return lambda pool, action: by_task(
             [candidate.task for candidate in pool],
             lambda task, places: model.embed_seen(task, [pool[place].state for place in places], action),
         )
     distinct = {candidate: place for place, candidate in enumerate(dict.fromkeys(candidates))}
     states = [candidate.state for candidate in distinct]
-    rows = _by_task(
+    rows = by_task(
         [candidate.task for candidate in distinct],
         lambda task, places: model.embed(task, [states[place] for place in places]),
     )
@@ -346,18 +345,14 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 
 
 def abstention(pools: Sequence[NDArray[np.floating[Any]]]) -> float:
-    """The AUROC of the largest similarity between pools with the true state and the same pools without it.
-
-    At 0.5 no threshold makes the model abstain where the true state is missing.
-    """
+    """The AUROC of the largest similarity between pools with the true state and the same pools without it."""
     return auroc([float(pool.max()) for pool in pools], [float(pool[1:].max(initial=-1.0)) for pool in pools])
 
 
 def calibration_error(pools: Sequence[NDArray[np.floating[Any]]], temperature: float) -> float:
     """The expected calibration error of the most similar candidate, over ten bins of its probability.
 
-    Probabilities are a softmax of similarities over `temperature`, as in the loss of training; among equally similar
-    candidates the share of true ones counts.
+    Probabilities are a softmax of similarities over `temperature`, as in the loss of training.
     """
     sure, right = np.empty(len(pools)), np.empty(len(pools))
     for place, pool in enumerate(pools):

@@ -84,14 +84,14 @@ DEFAULT_CONFIG = ScalingConfig()
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size: the bound on actions, and the attempts at as many problems as the interval needed.
+    """One size: the most actions of a plan, and the attempts at as many problems as the interval needed.
 
     `known` maps the SHA-256 of an unsolved problem to the length of the shortest plan that another planner found.
     `unsolvable` is the number of problems that were proven to have no plan and are not counted.
     """
 
     size: int
-    bound: int
+    max_actions: int
     attempts: tuple[Attempt, ...]
     known: Mapping[str, int] = field(default_factory=dict)
     unsolvable: int = 0
@@ -102,13 +102,14 @@ class CurvePoint:
         return mean(attempt.solved for attempt in self.attempts)
 
     @property
-    def fits(self) -> float:
+    def within_bound(self) -> float:
         """The share of problems with a known plan within the bound.
 
         A lower bound of the share with any such plan, which bounds the coverage of every planner.
         """
         return mean(
-            evaluated.solved or self.known.get(evaluated.sha256, math.inf) <= self.bound for evaluated in self.attempts
+            evaluated.solved or self.known.get(evaluated.sha256, math.inf) <= self.max_actions
+            for evaluated in self.attempts
         )
 
     @property
@@ -121,7 +122,7 @@ class CurvePoint:
 class Curve:
     """Coverage over size, why the evaluation stopped (`note`: in words), and the source of the problems."""
 
-    sizes: tuple[CurvePoint, ...]
+    points: tuple[CurvePoint, ...]
     threshold: float
     stop_reason: StopReason
     note: str
@@ -130,12 +131,12 @@ class Curve:
     @property
     def scale(self) -> int:
         """The largest size at which coverage reached the threshold, 0 where none did."""
-        return max((point.size for point in self.sizes if point.coverage >= self.threshold), default=0)
+        return max((point.size for point in self.points if point.coverage >= self.threshold), default=0)
 
     @property
     def sumcov(self) -> float:
         """The sum of coverages up to `scale`."""
-        return sum(point.coverage for point in self.sizes if point.size <= self.scale)
+        return sum(point.coverage for point in self.points if point.size <= self.scale)
 
 
 @dataclass(frozen=True)
@@ -221,13 +222,14 @@ def scaling(
     if bound < 0:
         raise ConfigurationError(f"bound is {bound}; expected 0 or more actions, beside one for each object")
     facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
+    facts += ["tracked"] if source.tracked else []  # other problems of the same sizes and numbers
     folder = home() / "scaling" / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    sizes: list[CurvePoint] = []
+    points: list[CurvePoint] = []
     fails = 0
     reason, note = StopReason.EXHAUSTED, f"{source.domain.name} has no larger problems"
     for size in source.sizes.above(0):
         if config.largest is not None and size > config.largest:
-            if not sizes:
+            if not points:
                 source.domain.check_size(config.largest)  # names the known sizes
             reason, note = StopReason.LARGEST, f"stopped after size {config.largest}, the largest to try"
             break
@@ -235,20 +237,20 @@ def scaling(
         if point is None:
             reason, note = StopReason.TIME, f"out of time at size {size}, which is not counted"
             break
-        sizes.append(point)
+        points.append(point)
         watch(point)
         fails = fails + 1 if point.coverage < config.threshold else 0
         if fails == config.fails:
             reason, note = StopReason.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
             break
-    return Curve(tuple(sizes), config.threshold, reason, note, source)
+    return Curve(tuple(points), config.threshold, reason, note, source)
 
 
 def _measure(
     planner: EvaluatedPlanner,
     source: ProblemSource,
     size: int,
-    bound: int,
+    max_actions: int,
     config: ScalingConfig,
     jobs: Jobs,
     until: float,
@@ -280,14 +282,16 @@ def _measure(
         problems = [source.problem(size, len(evaluated) + number) for number in range(1, more + 1)]
         new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
         if new:  # small sizes have few distinct problems
-            work = planner.work(tuple(new.values()), Limit(bound, config.seconds))
+            work = planner.work(tuple(new.values()), Limit(max_actions, config.seconds))
             known |= {attempt.sha256: attempt for attempt in run_all([work], planner.load, jobs, title)[0]}
         evaluated += [known[problem.sha256] for problem in problems]
         write_json(file, [attempt.to_record() for attempt in evaluated])
     attempts = tuple(evaluated[place] for place in places[:count])
     unsolved = [attempt for attempt in attempts if not attempt.solved]
-    shortest = shortest_known(unsolved, source.again, size, bound, reference)
-    return None if shortest is None else CurvePoint(size, bound, attempts, shortest, places[count - 1] + 1 - count)
+    shortest = shortest_known(unsolved, source.again, size, max_actions, reference)
+    return (
+        None if shortest is None else CurvePoint(size, max_actions, attempts, shortest, places[count - 1] + 1 - count)
+    )
 
 
 def sufficient_count(solved: Sequence[bool], epsilon: float, kappa: float) -> int | None:

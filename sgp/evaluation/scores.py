@@ -69,10 +69,7 @@ def wilson(value: float, count: int) -> tuple[float, float]:
 
 
 def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
-    """Scores as a table with the columns `COLUMNS` and `planner`, the planner's title.
-
-    Unknown texts are empty, unknown numbers are missing values (`isna`).
-    """
+    """Scores as a table with the columns `COLUMNS` and `planner`, the planner's title."""
     import pandas as pd
 
     frame = pd.DataFrame([vars(score) for score in scores], columns=list(COLUMNS))
@@ -123,10 +120,7 @@ def read_scores(path: Path | str) -> pd.DataFrame:
 
 
 def parse_scores(content: bytes, name: str) -> pd.DataFrame:
-    """The scores of a file's content: CSV if the name ends in .csv, else JSON.
-
-    Raises StoreError naming the entry that is no score.
-    """
+    """The scores of a file's content: CSV if the name ends in .csv, else JSON."""
     try:
         text = content.decode("utf-8")
         records = list(csv.DictReader(io.StringIO(text))) if name.endswith(".csv") else json.loads(text)

@@ -1,7 +1,4 @@
-"""The planners and rollouts that come with the package: `python -m sgp.experiments.bundle planners` or `... rollouts`.
-
-There is one planner for each domain, selected by dynamic validation.
-"""
+"""Planners and rollouts that come with the package: `python -m sgp.experiments.bundle planners` or `... rollouts`."""
 
 from __future__ import annotations
 
@@ -43,9 +40,8 @@ LIMIT = Limit(seconds=60, processor=True)  # for each of these problems
 def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> list[Path]:
     """Train a planner for every domain with bundled training problems, measure it and write it into `folder`.
 
-    The planner is the one that dynamic validation selects from its method's sweep. It is measured on ten problems with
-    twice as many objects as its largest training problem, no two of them equal up to renaming, within `LIMIT`; its card
-    reports the coverage. A planner that solves none of them is not written. Returns the folders of the runs.
+    It is measured on ten problems with twice as many objects as its largest training problem, within `LIMIT`; its card
+    reports the coverage. A planner that solves none of them is not written.
     """
     written = []
     for domain, suite in track(list(_sources(suites).items()), "ship"):

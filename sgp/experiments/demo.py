@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 
 import pandas as pd
 from rich.console import Console
@@ -20,11 +19,10 @@ from sgp.experiments.record import SPLIT, record_attempted
 from sgp.installed import has_dashboard
 from sgp.methods import get_method
 from sgp.policies.decoding import DEFAULT
-from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
 from sgp.reports.tables import coverage_table
 from sgp.viewer.library import own_rollouts_folder
-from sgp.workers import executor
+from sgp.workers import run_tasks
 
 SUITE = "state-centric"
 LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
@@ -32,11 +30,7 @@ METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
-    """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's.
-
-    Methods whose libraries are not installed are left out with a message. If the dashboard is installed, some rollouts
-    of the learned methods, solved and not, are recorded with their maps.
-    """
+    """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's."""
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
     methods = list(_installed(console))
@@ -44,7 +38,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    runs = [run for _, run in sorted(track(executor(jobs).map(train, work), "train", len(work)), key=itemgetter(0))]
+    runs = run_tasks(jobs, train, work, "train")
     trained = time.perf_counter()
     console.print(
         f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every run is evaluated on every problem."
@@ -69,11 +63,7 @@ def _record(runs: Sequence[Run], found: Evaluation, jobs: int, console: Console)
     started = time.perf_counter()
     learned = [run for run in runs if (run.key.method, run.key.variant) in LEARNED]
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
-    with progress("record and map", len(learned)) as bar:
-        recorded = 0
-        for _, files in executor(jobs).map(record_attempted, tasks):
-            recorded += len(files)
-            bar.advance()
+    recorded = sum(map(len, run_tasks(jobs, record_attempted, tasks, "record and map")))
     console.print(
         f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - started:.0f} s, for the "
         f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"

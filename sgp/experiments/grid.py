@@ -1,8 +1,4 @@
-"""Grids of trainings and measurements: which cells there are, and their runner, which is resumable and parallel.
-
-A cell is one training and how it is measured. `grid_cells` makes one for every variant, domain and seed; ablation,
-jackknife and learning curve are variations of such cells.
-"""
+"""Grids of trainings and measurements: which cells there are, and their runner, which is resumable and parallel."""
 
 from __future__ import annotations
 
@@ -221,9 +217,8 @@ def jackknife_cells(cells: Sequence[Cell], most: int = 16) -> list[Cell]:
 def learning_cells(cells: Sequence[Cell], draws: int = 5) -> list[Cell]:
     """The same cells with 1, 2, 4, half and all training problems, `draws` random subsets of each number but the last.
 
-    Problems are drawn from those that a method learns from, so without those that no expert solved or whose goal holds
-    at first; missing expert plans are made. All draws of a domain are the same for every method that learns from plans,
-    and those of one draw contain those of fewer problems.
+    Problems are drawn from those that a method learns from. All draws of a domain are the same for every method that
+    learns from plans, and those of one draw contain those of fewer problems.
     """
     if draws < 1:
         raise ConfigurationError(f"draws is {draws}; expected at least 1")
@@ -247,9 +242,8 @@ def subset_sizes(problems: int) -> list[int]:
 def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnostics: bool = False) -> Results:
     """The results of all cells, measured where they are not saved yet. Each cell is saved as soon as it is done.
 
-    Runs and chunks of problems that are done are not done again: killed at any point, the grid resumes there and ends
-    with the same scores. With `diagnostics` the first seed of each variant is diagnosed too. `jobs` cells are done at a
-    time, or as many as a `Cluster` does; missing expert plans are made before, on this machine.
+    Killed at any point, the grid resumes there and ends with the same scores. With `diagnostics` the first seed of each
+    variant is diagnosed too. Missing expert plans are made before, on this machine.
     """
     first = {(cell.method, cell.variant, cell.domain): cell for cell in reversed(cells)}
     diagnosed = set(first.values()) if diagnostics else set()
@@ -259,9 +253,9 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
     # The longest first, so that no process is left alone with one at the end.
     waiting.sort(key=_expected_work, reverse=True)
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
-        bar.advance(len(cells) - len(waiting))
+        bar.update(len(cells) - len(waiting))
         for _ in executor(jobs).map_nested(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
-            bar.advance()
+            bar.update()
     scores: list[Score] = []
     attempts: list[dict[str, Any]] = []
     for cell in cells:

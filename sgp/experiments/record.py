@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sgp.analysis.explanations import expectation_records, explanation_records
+from sgp.analysis.explanations import step_records
 from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.api import evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
@@ -63,10 +63,7 @@ class Recording:
 
 
 def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: int = 1) -> list[Path]:
-    """Train planners on every domain of a suite and write their rollouts, replacing those of the folder.
-
-    `what` names them. Each rollout has a compressed file with a map by PCA and UMAP beside it.
-    """
+    """Train planners on every domain of a suite and write their rollouts, replacing those of the folder."""
     target, source, what = Path(folder), load_suite(suite), what or Recording()
     planners = (*what.foremost, *what.others)
     written: list[Path] = []
@@ -104,9 +101,7 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     """Record two of the problems of the split on which a run was evaluated: the solved one of median size, the smallest
     unsolved one.
 
-    An evaluation stores no steps, so these problems are planned again, except recordings newer than the run. The maps
-    are by PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Returns the
-    files of the rollouts.
+    These problems are planned again, except recordings newer than the run. Maps are by PCA alone; `sgp map` adds UMAP.
     """
     source, some = load_suite(suite), _by_size(attempts)
     solved = [each.problem for each in some if each.solved]
@@ -136,17 +131,13 @@ def _planned(run: Run, suite: Suite, names: Collection[str]) -> dict[str, Rollou
 
 
 def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: bool = True) -> list[Path]:
-    """Write each rollout of a run to its file, with a map beside it; return all files that were written.
-
-    Unless `thorough`, without UMAP, and with what is left of a rollout only where its whole state space is small.
-    """
+    """Write each rollout of a run to its file, with a map beside it; return all files that were written."""
     experts, policy = saved_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
-        parts = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
-        why = [{**reasons, **expected} for reasons, expected in parts]
+        why = step_records(rollout, policy)
         about = subject_of(run, suite.name, split=SPLIT).record()
         left = _left(rollout, plan) if thorough else remaining_in_passing(rollout)
         write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
@@ -155,10 +146,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
 
 
 def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
-    """What is left from a rollout's states, exactly or by plans from each of them; None where they are too many.
-
-    Plans from only some states would make steps look good or bad by the distance to the next such state.
-    """
+    """What is left from a rollout's states, exactly or by plans from each of them; None where they are too many."""
     states = {rollout.end, *(step.state for step in rollout.steps)}
     exact = remaining_exactly(rollout, _SPACE)
     return remaining(rollout, plan, 0, _SEARCHED, _BRIEFLY) if exact is None and len(states) <= _SEARCHED else exact

@@ -46,9 +46,8 @@ from sgp.methods.state_encoders import save_sentence_vectors
 from sgp.planning.policy import TransitionModel
 from sgp.planning.subject import Variant
 from sgp.planning.trajectory import Trajectory
-from sgp.progress import progress
 from sgp.training.latent_transitions import ContrastTraining
-from sgp.workers import Jobs, executor
+from sgp.workers import Jobs, run_tasks
 
 logger = logging.getLogger(__name__)
 
@@ -141,12 +140,7 @@ def retrieve(
         for split in protocol_splits(suite, protocol, domains, seed, most, few)
         for learner in learners
     ]
-    found: dict[int, pd.DataFrame] = {}
-    with progress(f"retrieval on {suite}", len(works)) as bar:
-        for place, scores in executor(jobs).map(measure, works):
-            found[place] = scores
-            bar.advance()
-    return pd.concat([to_frame([]), *(found[place] for place in sorted(found))], ignore_index=True)
+    return pd.concat([to_frame([]), *run_tasks(jobs, measure, works, f"retrieval on {suite}")], ignore_index=True)
 
 
 def measure(split: ProtocolSplit, learner: Learner, config: RetrievalConfig, device: str) -> pd.DataFrame:

@@ -19,11 +19,11 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Transition
 from sgp.datasets.walks import Instance
 from sgp.errors import InputError, TextTooLong
-from sgp.evaluation.retrieval import Candidate, Pools, Query, evenly, predictions, queries, rank, similarities
+from sgp.evaluation.retrieval import Candidate, Pools, Query, by_task, evenly, predictions, queries, rank, similarities
 from sgp.experiments.retrieval import Learner, RetrievalConfig
 from sgp.files import write_text
 from sgp.methods.loading import load_model
-from sgp.planning.policy import SeenFromAction, TransitionModel, unit
+from sgp.planning.policy import SeenFromAction, TransitionModel
 from sgp.planning.task import Task
 from sgp.progress import track
 from sgp.viewer.retrieved import FORMAT
@@ -48,10 +48,7 @@ def record_retrievals(
     device: str = "auto",
     shots: Sequence[int] = (0,),
 ) -> list[Path]:
-    """Write a file of steps for each split and domain of the protocols; missing runs are trained.
-
-    A model that cannot represent a domain is reported and left out.
-    """
+    """Write a file of steps for each split and domain of the protocols; missing runs are trained."""
     config = config or RetrievalConfig()
     if set(config.pools) <= {"all"}:
         raise InputError(f"pools are {', '.join(config.pools)}; expected paper, batch or hard, to record some of")
@@ -237,29 +234,16 @@ def _charted(
     steps: Sequence[Transition],
     found: Sequence[Mapping[Pools, list[tuple[Candidate, float]]]],
 ) -> tuple[dict[Candidate, list[int]], list[list[int]], tuple[float, float]]:
-    """Coordinates on a model's map: of all states that are shown, and of the predictions; shares of variance by PCA.
-
-    They are empty for a model whose embedding of a state depends on the action.
-    """
+    """Coordinates on a model's map: of all states that are shown, and of the predictions; shares of variance by PCA."""
     if isinstance(model, SeenFromAction):
         return {}, [], (0.0, 0.0)
     near = (each for pools in found for pool in pools.values() for each, _ in pool)
     ends = (Candidate(each.task, state) for each in steps for state in (each.before, each.after))
     shown = list(dict.fromkeys([*ground, *ends, *near]))
-    rows = np.vstack([*_embedded(model, shown), predictions(model, steps)]).astype(np.float32)
+    embedded = by_task(
+        [each.task for each in shown], lambda task, places: model.embed(task, [shown[place].state for place in places])
+    )
+    rows = np.vstack([embedded, predictions(model, steps)]).astype(np.float32)
     linear, explained = project_linearly(rows[: len(ground)], rows)
     points = np.hstack([linear, project_neighbours(rows)]) if len(rows) >= FEWEST else linear
     return dict(zip(shown, points.tolist(), strict=False)), points[len(shown) :].tolist(), explained
-
-
-def _embedded(model: TransitionModel, candidates: Sequence[Candidate]) -> Iterator[NDArray[np.float64]]:
-    """Embeddings of length 1, one row for each candidate."""
-    of: dict[Task, list[int]] = {}
-    for place, each in enumerate(candidates):
-        of.setdefault(each.task, []).append(place)
-    rows: list[Any] = [None] * len(candidates)
-    for task, places in of.items():
-        found = unit(model.embed(task, [candidates[place].state for place in places]))
-        for place, row in zip(places, found, strict=True):
-            rows[place] = row[None]
-    return iter(rows)

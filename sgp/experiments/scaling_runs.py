@@ -128,10 +128,7 @@ def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False)
 
 
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:
-    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
-
-    `data` is called only if it is needed. Source: dynamic validation, section 2 and Table 2.
-    """
+    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems."""
     if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
         return domain.scaling.bound
     train = data().train

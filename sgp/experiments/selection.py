@@ -68,9 +68,8 @@ def select(
 ) -> tuple[list[Trial], Mapping[str, str]]:
     """Try every value of each setting, the others as chosen so far; return the trials and the chosen settings.
 
-    Runs are trained on `suite` and measured on all problems of `validation`. The value of the highest coverage is
-    chosen; of several the one of the highest quality; of several within `EQUAL_QUALITY` the fastest. Trials are saved,
-    so that the same call resumes.
+    The value of the highest coverage is chosen; of several the one of the highest quality; of several within
+    `EQUAL_QUALITY` the fastest. Trials are saved, so that the same call resumes.
     """
     learner = planning_method(method)
     variant = next(iter(learner.variants))

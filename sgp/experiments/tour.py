@@ -32,12 +32,7 @@ FORMAT = 2
 
 
 def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> Path:
-    """Write the tour of a domain: the first solved rollout of unseen small problems, at its most open decision.
-
-    The tour also has an example of the training data, the other method's decision in the same problem, and the failure
-    of the suite with the largest share of steps on which an action without effect costs least. Raises InputError if the
-    model solves none of the small problems, or never fails in this way.
-    """
+    """Write the tour of a domain: the first solved rollout of unseen small problems, at its most open decision."""
     source = load_suite(suite)
     run = train(METHOD, domain, suite, VARIANT, jobs=jobs)
     planner, (policy, encoder) = load_planner(str(run.folder)), _parts(run)
@@ -116,10 +111,7 @@ def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
 
 
 def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
-    """The failure with the largest share of idle steps, at the idle step with the smallest predicted change.
-
-    In each domain the smallest of the larger problems is used.
-    """
+    """The failure with the largest share of idle steps, at the idle step with the smallest predicted change."""
     worst: tuple[float, Run, Rollout, list[int]] | None = None
     for domain in suite.domains:
         run = train(METHOD, domain, suite.name, VARIANT, jobs=jobs)

@@ -166,7 +166,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
             done = _Progress(**read_json(progress_file)) if progress_file.exists() else _Progress()
             if done.epochs:
                 logger.info("resuming after epoch %d from %s", done.epochs, folder)
-            bar.advance(done.epochs)
+            bar.update(done.epochs)
             started, worked = time.perf_counter() - done.seconds, time.process_time() - done.processor_seconds
             for checkpoint in self.checkpoints(training, data, folder / "epochs", key.seed, draft.device, done.epochs):
                 if done.epochs == 0 or self.keeps == "last" or checkpoint.loss < done.least:
@@ -177,7 +177,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
                 seconds = round(time.perf_counter() - started, 3), round(time.process_time() - worked, 3)
                 done = _Progress(done.epochs + 1, min(done.least, checkpoint.loss), *seconds)
                 write_json(progress_file, asdict(done))
-                bar.advance()
+                bar.update()
             saved_facts = read_json(best / _FACTS)
             for path in best.iterdir():
                 if path.name != _FACTS:

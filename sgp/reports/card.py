@@ -39,10 +39,7 @@ def saved_scores(run: Run) -> pd.DataFrame:
 
 
 def save_scores(run: Run, scores: pd.DataFrame) -> None:
-    """Save a run's scores beside it, in place of older ones of the same splits and decodings, and write its card.
-
-    If the run was replaced meanwhile, this only warns.
-    """
+    """Save a run's scores beside it, in place of older ones of the same splits and decodings, and write its card."""
     import pandas as pd
 
     with held_run(run.folder) as present:

@@ -18,10 +18,7 @@ _LEFT, _PANEL, _GAP, _RIGHT, _LINE, _TOP = 220, 170, 22, 20, 16, 30  # pixels
 
 
 def coverage_figure(scores: pd.DataFrame, splits: Collection[str] = ()) -> str:
-    """Coverage with 95 % intervals: a section for each split, a panel for each domain, a line for each planner.
-
-    Our numbers are dots, published ones diamonds.
-    """
+    """Coverage with 95 % intervals: a section for each split, a panel for each domain, a line for each planner."""
     whole = select(scores, metric="coverage", size=None)
     ours = whole[whole["paper"] == ""]
     places, cells = splits_by_domain(ours), CoverageCells(whole)

@@ -14,7 +14,7 @@ from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import select, wilson
 from sgp.planning.subject import PlannerName, Variant
 from sgp.reports.papers import TableInputs, as_printed
-from sgp.reports.table import Row, Table
+from sgp.reports.table import CAPTIONS, Row, Table
 from sgp.reports.tables import counted, pool, short
 
 if TYPE_CHECKING:
@@ -24,14 +24,6 @@ _TESTS, _TOTAL = ("easy", "medium", "hard"), "total"  # levels of suite track; t
 _IPC = "-ipc"  # suffix of the track's domains in AIW-AD, Table 8
 _MEAN = "mean"  # in place of a domain: the line over all
 _ACTIONS = ("acc@1", "acc@5", "acc@10")  # ranked in no pool of states: a line of any pool has them
-RATES = (
-    "Rates. Published: ± as printed, of a domain over three seeds, of a mean over nine domains (--notes: where it is a "
-    "standard error). Ours: ± the standard deviation over seeds (xN: N seeds), the 95 % Wilson interval on n; of a "
-    "mean over domains ± their deviation, cross-domain those measured in, each from all others. After the point stands "
-    "the pool in which next states are ranked. Pool paper: 128 states, of the domain for interpolation, of the problem "
-    "for extrapolation, else not said; chance has the next one among the first five in 0.039. Pool all: every state of "
-    "the domain, in which the published implementation ranks the steps of plans."
-)
 
 
 def _sums(inputs: TableInputs) -> Table:
@@ -95,10 +87,7 @@ def _sums_caption(inputs: TableInputs, ours: pd.DataFrame, coverage: pd.DataFram
 
 
 def _problem_ranges(inputs: TableInputs) -> Table:
-    """AIW-AD, Table 8: the problems of each split, ours counted in the suite's manifest if it is installed.
-
-    Only domains of the track have problems of ours.
-    """
+    """AIW-AD, Table 8: the problems of each split, ours counted in the suite's manifest if it is installed."""
     domains = load_suite(inputs.suite).domains if inputs.suite in suite_names() else {}
     splits_of = {canonical_name(name): domain.splits for name, domain in domains.items()}
     rows = []
@@ -139,7 +128,9 @@ def _rates(inputs: TableInputs) -> Table:
     from_any = ours.assign(variant=ours["variant"].map(_without_source))
     printed = scores[(scores["paper"] != "") & (scores["domain"] == _MEAN)]
     rows += _rate_lines(pd.concat([from_any, printed]), columns, over_domains=True)
-    return Table(inputs.title, ("planner", *(heading for _, _, heading in columns)), tuple(rows), f"{RATES}{caps}")
+    return Table(
+        inputs.title, ("planner", *(heading for _, _, heading in columns)), tuple(rows), f"{CAPTIONS['rates']}{caps}"
+    )
 
 
 def _without_source(variant: str) -> str:
@@ -148,10 +139,7 @@ def _without_source(variant: str) -> str:
 
 
 def _without_caps(ours: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Ours without the cap on transitions in a variant's name where a split has a single cap, and a sentence on these.
-
-    A planner then has one line over all splits.
-    """
+    """Ours without the cap on transitions in a variant's name where a split has a single cap, and a sentence on it."""
     parsed = {name: Variant.parse(name) for name in set(ours["variant"])}
     plain = {name: str(replace(variant, max_transitions=None)) for name, variant in parsed.items()}
     caps: dict[tuple[str, str, str], set[int | None]] = {}

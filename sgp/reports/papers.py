@@ -157,10 +157,7 @@ def get_paper(key: str) -> Paper:
 
 
 def find_table(names: Sequence[str]) -> tuple[Paper, str]:
-    """A paper and the number of its table, by both, or by the table's short name; without names the default one.
-
-    Raises InputError with the known tables.
-    """
+    """A paper and the number of its table, by both, or by the table's short name; without names the default one."""
     if len(names) > 1:
         paper, number = get_paper(names[0]), " ".join(names[1:])
         paper.table(number)
@@ -186,10 +183,7 @@ def beside_ours() -> pd.DataFrame:
 def table_inputs(
     names: Sequence[str], scores: pd.DataFrame | None = None, suite: str = "", splits: Collection[str] = ()
 ) -> TableInputs:
-    """The inputs of the table named as in `find_table`: these scores, or the measured ones of the data folder.
-
-    Raises InputError for an unknown table, and where none of the scores are on the suite.
-    """
+    """The inputs of the table named as in `find_table`: these scores, or the measured ones of the data folder."""
     paper, number = find_table(names)
     chosen = suite or paper.suite
     if paper.table(number)["kind"] == "scaling":  # its problems are of no suite

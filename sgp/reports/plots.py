@@ -45,10 +45,7 @@ def _plot(
     height: int = 380,
     **options: Any,
 ) -> go.Figure:
-    """A plotly.express figure.
-
-    Each value of the column `panel` has a panel with its own axes, two in a row.
-    """
+    """A plotly.express figure."""
     frame = frame.assign(**{name: frame[name].map(escape) for name in ("panel", "planner") if name in frame})
     panels = list(dict.fromkeys(frame["panel"]))
     options = {"color": "planner", "color_discrete_sequence": COLOURS, **options}
@@ -217,10 +214,8 @@ def learning_curves(scores: pd.DataFrame) -> go.Figure:
 def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     """A metric over size as `sgp scaling` measured it; seeds are averaged, scores of whole splits ignored.
 
-    Shares of problems (coverage, fits, with_plan) have the band of their 95 % Wilson intervals; coverage has the share
-    of problems with a known plan within the bound on actions (`fits`) above it. If published numbers are among the
-    scores, sizes of training and validation are shaded, published Scales are marked, and plan lengths have the bound
-    beside them. Raises InputError where no size has the metric.
+    Shares of problems have the band of their 95 % Wilson intervals; coverage has the share of problems with a known
+    plan within the bound above it. Published numbers add the sizes of training and validation, Scales and the bound.
     """
     theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
     sized, shown = ours[ours["size"].notna()], metric_of(metric)
@@ -416,8 +411,7 @@ def _size_ticks(sizes: Sequence[int]) -> dict[int, str]:
 def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
     """Rates as dots with their 95 % Wilson intervals: a panel for each group, lines compared, series by mark.
 
-    Columns: `panel`, `line`, `series`, `value`, `count`, and `trials` where fewer of the cases are distinct. Panels,
-    lines and series are in the order of their first rows.
+    Columns: `panel`, `line`, `series`, `value`, `count`, and `trials` where fewer of the cases are distinct.
     """
     frame = _with_intervals(shown.assign(trials=shown["trials"] if "trials" in shown else shown["count"]), "trials")
     lines, series = (list(dict.fromkeys(frame[name])) for name in ("line", "series"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from html import escape
 from pathlib import Path
+from string import Template
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -18,53 +19,14 @@ from sgp.evaluation.attempts import write_attempts
 from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import write_scores
 from sgp.files import whole_file, write_text
-from sgp.reports import plots
+from sgp.reports import plots, tables
 from sgp.reports.figures import coverage_figure
 from sgp.reports.scaling_tables import SPLIT, scaling_table
 from sgp.reports.table import Table
-from sgp.reports.tables import (
-    coverage_table,
-    details_table,
-    diagnostics_table,
-    failures_table,
-    learning_table,
-    with_draws,
-)
-
-_HEAD = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }}
-table {{ border-collapse: collapse; font-size: 13px; }}
-th, td {{ padding: 2px 10px; text-align: left; border-bottom: 1px solid #eee; }}
-tr.heading td {{ font-weight: bold; padding-top: 10px; }}
-tr.published td {{ color: #6a6a6a; }}
-nav a {{ margin-right: 1em; }}
-</style></head>
-<body><h1>{title}</h1>
-"""
-# plotly.js has 4.8 MB, so it and the figures are compressed; all browsers since 2023 have DecompressionStream.
-_DRAW = """<script>
-const unpack = (id) => {
-  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-};
-addEventListener("DOMContentLoaded", async () => {
-  document.head.append(Object.assign(document.createElement("script"), { text: await unpack("plotly") }));
-  const figures = JSON.parse(await unpack("figures"));
-  document.querySelectorAll(".plot").forEach((element, place) =>
-    Plotly.newPlot(element, figures[place].data, figures[place].layout, { responsive: true, displaylogo: false }));
-});
-</script>
-"""
 
 
 def write_report(folder: Path, scores: pd.DataFrame, attempts: pd.DataFrame, published: pd.DataFrame) -> Path:
-    """Write `report.html`, and `scores` and `attempts` as CSV and Parquet; return the path of the page.
-
-    Curves of scaling are reported whatever their suite. Raises InputError where there is nothing to report, or where
-    the other scores are of several suites.
-    """
+    """Write `report.html`, and `scores` and `attempts` as CSV and Parquet; return the path of the page."""
     if scores.empty:
         raise InputError("there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'")
     suites = {*scores["suite"][scores["split"] != SPLIT], *attempts["suite"]}
@@ -78,27 +40,30 @@ def write_report(folder: Path, scores: pd.DataFrame, attempts: pd.DataFrame, pub
     for name, frame in (("scores", scores), ("attempts", attempts)):
         with whole_file(folder / f"{name}.parquet") as temporary:
             frame.to_parquet(temporary, index=False)
-    page = _HEAD.format(title=escape(f"Report on {', '.join(dict.fromkeys(scores['suite']))}"))
-    page += f"<p>Written {date.today()}. {len(attempts)} attempts. A click on a name in a legend shows or hides it.</p>"
+    body = f"<p>Written {date.today()}. {len(attempts)} attempts. A click on a name in a legend shows or hides it.</p>"
     sections = list(_sections(scores, attempts, published))
     links = (f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, _) in enumerate(sections))
-    page += f"<nav>{''.join(links)}</nav>\n"
+    body += f"<nav>{''.join(links)}</nav>\n"
     figures: list[str] = []
     for place, (title, parts) in enumerate(sections):
-        page += f'<section id="section-{place}"><h2>{escape(title)}</h2>\n'
+        body += f'<section id="section-{place}"><h2>{escape(title)}</h2>\n'
         for part in parts:
             if isinstance(part, Table):  # folded, so that pictures come first
                 summary = f"{escape(part.title)}, {len(part.rows)} lines"
-                page += f"<details><summary>{summary}</summary>\n{part.html()}</details>\n"
+                body += f"<details><summary>{summary}</summary>\n{part.html()}</details>\n"
             elif isinstance(part, go.Figure):
-                page += f'<div class="plot" style="height: {part.layout.height or 450}px"></div>\n'
+                body += f'<div class="plot" style="height: {part.layout.height or 450}px"></div>\n'
                 figures.append(part.to_json())
             else:
-                page += part
-        page += "</section>\n"
-    if figures:
-        page += _packed("plotly", get_plotlyjs()) + _packed("figures", f"[{','.join(figures)}]") + _DRAW
-    write_text(folder / "report.html", f"{page}</body></html>\n")
+                body += part
+        body += "</section>\n"
+    drawn = ""
+    if figures:  # plotly.js has 4.8 MB
+        drawn = _packed("plotly", get_plotlyjs()) + _packed("figures", f"[{','.join(figures)}]")
+        drawn += (Path(__file__).parent / "report_plots.html").read_text(encoding="utf-8")
+    page = Template((Path(__file__).parent / "report.html").read_text(encoding="utf-8"))
+    title = escape(f"Report on {', '.join(dict.fromkeys(scores['suite']))}")
+    write_text(folder / "report.html", page.substitute(title=title, body=body, plots=drawn))
     return folder / "report.html"
 
 
@@ -113,22 +78,22 @@ def _sections(
 ) -> Iterator[tuple[str, list[Table | go.Figure | str]]]:
     """A title and tables, figures and markup for each section; failures are first."""
     notes = sorted(set(scores["note"]) - {""})
-    curves, scores = scores[scores["split"] == SPLIT], with_draws(scores[scores["split"] != SPLIT])
+    curves, scores = scores[scores["split"] == SPLIT], tables.with_draws(scores[scores["split"] != SPLIT])
     drawn, scores = scores[scores["problems"].notna()], scores[scores["problems"].isna()]
-    attempts = attempts[with_draws(attempts)["problems"].isna()]
+    attempts = attempts[tables.with_draws(attempts)["problems"].isna()]
     if not attempts["solved"].all():
-        yield "Unsolved", [plots.outcomes(attempts), failures_table(attempts)]
+        yield "Unsolved", [plots.outcomes(attempts), tables.failures_table(attempts)]
     if len(scores):
         both = pd.concat([scores, published])
-        yield "Coverage", [coverage_figure(both), coverage_table(both, "Coverage", all_published=True)]
+        yield "Coverage", [coverage_figure(both), tables.coverage_table(both, "Coverage", all_published=True)]
     if len(attempts):
         yield "Size", [plots.coverage_over_size(attempts)]
         yield "Plan length", [plots.plan_lengths(attempts)]
         yield "Time", [plots.solved_over_time(attempts)]
     if scores["metric"].isin(DIAGNOSTICS).any():
-        yield "Diagnostics", [diagnostics_table(scores), *plots.diagnostic_plots(scores)]
+        yield "Diagnostics", [tables.diagnostics_table(scores), *plots.diagnostic_plots(scores)]
     if len(drawn):
-        table = learning_table(drawn, "Coverage by the number of training problems")
+        table = tables.learning_table(drawn, "Coverage by the number of training problems")
         yield "Training problems", [plots.learning_curves(drawn), table]
     if len(curves):
         both = pd.concat([curves, published[published["split"] == SPLIT]])
@@ -136,5 +101,5 @@ def _sections(
         shown = [metric for metric in ("coverage", "plan_length", "seconds") if metric in metrics]
         yield "Scaling", [scaling_table(both), *(plots.scaling_curves(both, metric) for metric in shown)]
     if len(scores):
-        yield "Details", [details_table(scores, "Attempts")]
+        yield "Details", [tables.details_table(scores, "Attempts")]
     yield "Measured", ["<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.evaluation.metrics import CUT_METRICS, METRICS
 from sgp.evaluation.scores import select, with_planners
-from sgp.reports.table import Row, Table
+from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,21 +16,11 @@ if TYPE_CHECKING:
 
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and belong to no suite's split
 VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
-CAPTION = (
-    "Scale: the largest size at which coverage reaches .3; SumCov: the sum of coverages up to it. Loss, Coverage and "
-    "Dynamic name the validation that selected the planner among those of one training. ≥: the curve was cut, by a cap "
-    "on size or time, before coverage fell. n: problems tried along the whole curve, column by column. The published "
-    "planners were measured on other problems of the same sizes."
-)
 _SHOWN = ("scale", "sumcov")
 
 
 def scaling_sizes(domain: str) -> dict[str, Any]:
-    """Sizes of a domain's problems (dynamic validation, Tables 2 and 3), empty for a domain without them.
-
-    `train` and `validation` are sequences of sizes; `bound`, if present, is the number of actions allowed beside one
-    for each object.
-    """
+    """Sizes of a domain's problems (dynamic validation, Tables 2 and 3), empty for a domain without them."""
     from sgp.domains import all_domains
 
     scaling = {known.name: known.scaling for known in all_domains()}.get(domain)
@@ -41,10 +31,7 @@ def scaling_sizes(domain: str) -> dict[str, Any]:
 
 
 def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Table:
-    """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain.
-
-    Domains are in the order of the paper, others last; seeds are averaged; other metrics are ignored.
-    """
+    """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain."""
     import pandas as pd
 
     scores = select(scores, metric=[*_SHOWN, *CUT_METRICS])
@@ -60,7 +47,7 @@ def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Tabl
     headings = [
         f"{name.capitalize() or 'As trained'} {METRICS[metric].heading}" for name in columns for metric in _SHOWN
     ]
-    return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
+    return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTIONS["scaling"])
 
 
 def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:
@@ -87,10 +74,7 @@ def _mean(cut: str, metric: str, values: list[float]) -> str:
 
 
 def published_scales(theirs: pd.DataFrame, domain: str) -> tuple[str, int | None]:
-    """A sentence with the results of the paper's planners in a domain (its Table 1), and twice their largest Scale.
-
-    Empty and None for a domain that the paper does not have.
-    """
+    """A sentence with the results of the paper's planners in a domain (its Table 1), and twice their largest Scale."""
     values: dict[str, dict[str, float]] = {}
     for row in select(theirs, domain=domain, metric=_SHOWN).itertuples():
         values.setdefault(f"{row.method}, {row.selected_by} validation", {})[row.metric] = row.value
@@ -110,7 +94,7 @@ def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> 
 
     show = METRICS["coverage"].show
     rows = []
-    for point in curve.sizes:
+    for point in curve.points:
         width = half_width(np.array([point.coverage]), np.array([len(point.attempts)]), kappa)[0]
         lengths = property_values(curve, point, "plan_length", plan_length)
         rows.append(
@@ -119,19 +103,19 @@ def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> 
                 f"{show(point.coverage)} ±{show(width)}",
                 "█" * round(20 * point.coverage),
                 str(len(point.attempts)),
-                f"≥{show(point.fits)}",
+                f"≥{show(point.within_bound)}",
                 show(point.with_plan),
-                str(point.bound),
+                str(point.max_actions),
                 f"{mean(lengths):.1f}" if lengths else "",
                 f"{mean(property_values(curve, point, 'seconds', seconds)):.3f}",
             )
         )
     headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
     words = [f"Scale {curve.scale}, SumCov {METRICS['sumcov'].show(curve.sumcov)}; {curve.note}."]
-    late = sum(attempt.outcome is Outcome.TIMEOUT for point in curve.sizes for attempt in point.attempts)
+    late = sum(attempt.outcome is Outcome.TIMEOUT for point in curve.points for attempt in point.attempts)
     if late:
         words.append(f"{late} attempts ran out of their seconds and count as not solved.")
-    if unsolvable := sum(point.unsolvable for point in curve.sizes):
+    if unsolvable := sum(point.unsolvable for point in curve.points):
         words.append(f"{unsolvable} problems have no plan, as Fast Downward proved, and are not counted.")
     words.append("Fit: the share with a plan of no more than the most actions, as far as plans are known (known).")
     return Table.of(title, headings, rows, " ".join([*words, published]).strip())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from rich import table as rich_table
 from rich.markup import escape as plain
+
+CAPTIONS = tomllib.loads((Path(__file__).parent / "captions.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -12,38 +12,11 @@ from sgp.errors import InputError
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import select, wilson, with_planners
 from sgp.planning.subject import SPLITS, Variant
-from sgp.reports.table import Row, Table
+from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER_INSTANCES = (
-    "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
-)
-READING = (
-    "Coverage, its standard deviation over seeds where there are several, and the 95 % Wilson interval on n problems, "
-    "or on those of them that are distinct up to renaming of objects (of published numbers that is not known). "
-    "xN: N seeds; deterministic planners run once. * marks a published number whose interval does not meet ours."
-)
-DECODINGS = (
-    "Coverage by decoding, a training a line: its standard deviation over seeds, and the 95 % Wilson interval on n "
-    "problems, or on the distinct ones of them."
-)
-DIAGNOSTICS = (
-    "On the states of expert plans. Ranks are among successors that the encoding can tell apart; indistinct is the "
-    "share of successor states that are collapsed into another; unseen is the share of features outside the "
-    "training vocabulary; perfect is the coverage of greedy decoding, without a beam, when every prediction is "
-    "the expert's next embedding: what features and decoding alone lose."
-)
-BY_NAME = (
-    " By name is the share of decisions that change where objects have other names; the same decision leads to states "
-    "that differ in interchangeable objects alone."
-)
-RETRIEVAL = (
-    "Intervals of 95 % by n instances; ties count by their expected value. pool: candidates; chance: Hit@5 by any "
-    "order; Acc@1: the action among the applicable ones; plans: of which every next state is among five; followed: "
-    "plans executed exactly by the model's own predictions."
-)
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 _DIAGNOSTICS = (
     *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),
@@ -182,9 +155,8 @@ def coverage_table(
 ) -> Table:
     """Coverage: a line for each of our planners with its published counterpart below it.
 
-    A section for each domain and a column for each split (with its own headings where the domains' splits differ); for
-    a single split one section with a column for each domain. `all_published` adds the published planners without a
-    counterpart, and shows them alone where there are none of ours. Raises InputError for a split without scores.
+    A section for each domain and a column for each split; for a single split one section with a column for each domain.
+    `all_published` adds the published planners without a counterpart.
     """
     whole = select(scores, metric="coverage", size=None)
     ours = whole[whole["paper"] == ""]
@@ -212,7 +184,11 @@ def coverage_table(
     else:
         for domain in places:
             rows += _section(domain, [(domain, split) for split in names], cells, counts, all_published)
-    caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
+    caption = (
+        f"{CAPTIONS['coverage']} {CAPTIONS['other_instances']}"
+        if any(row.published for row in rows)
+        else CAPTIONS["coverage"]
+    )
     return Table(title, headings, tuple(rows), caption)
 
 
@@ -290,7 +266,7 @@ def diagnostics_table(scores: pd.DataFrame, title: str = "Diagnostics on expert 
     shown = [name for name in _DIAGNOSTICS if named or name != "name_sensitivity"]
     headings = ("planner", "domain", "split", "decisions", *(METRICS[name].heading for name in shown))
     decisions = {"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])}
-    caption = DIAGNOSTICS + (BY_NAME if named else "")
+    caption = CAPTIONS["diagnostics"] + (f" {CAPTIONS['by_name']}" if named else "")
     whole = _with_metric(whole, "expert_rank")
     return pivot(whole, _LINE, "metric", _last, title, caption, shown, headings, decisions)
 
@@ -310,7 +286,7 @@ def decodings_table(scores: pd.DataFrame, title: str) -> Table:
 
     headings = ("training", "domain", "split", "n", *(name or "default" for name in columns))
     lines = ("planner", "domain", "split")
-    return pivot(trainings, lines, "decoding", words, title, DECODINGS, columns, headings, {"n": n})
+    return pivot(trainings, lines, "decoding", words, title, CAPTIONS["decodings"], columns, headings, {"n": n})
 
 
 def spread_table(scores: pd.DataFrame, title: str) -> Table:
@@ -328,10 +304,7 @@ def spread_table(scores: pd.DataFrame, title: str) -> Table:
 
 
 def with_draws(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores with a column `problems`: how many training problems were drawn, missing where all were used.
-
-    The drawn number leaves the variant, so that the draws of a planner have one name.
-    """
+    """The scores with a column `problems`: how many training problems were drawn, missing where all were used."""
     import pandas as pd
 
     variants = {name: Variant.parse(name) for name in dict.fromkeys(scores["variant"])}
@@ -377,10 +350,7 @@ def learning_table(scores: pd.DataFrame, title: str) -> Table:
 
 
 def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
-    """A section for each protocol and kind of pool, a line for each model and domain.
-
-    Values are means over seeds; Hit@5 has the interval on the instances on which it was measured.
-    """
+    """A section for each protocol and kind of pool, a line for each model and domain."""
     import pandas as pd
 
     def words(cell: pd.DataFrame) -> str:
@@ -400,7 +370,9 @@ def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
         parts.append(part.assign(section=f"{split}, pools {pools}"))
     headings = ("model", "domain", *_RETRIEVAL.values())
     lines = ("model", "domain")
-    return pivot(pd.concat(parts), lines, "metric", words, title, RETRIEVAL, _RETRIEVAL, headings, section="section")
+    return pivot(
+        pd.concat(parts), lines, "metric", words, title, CAPTIONS["retrieval"], _RETRIEVAL, headings, section="section"
+    )
 
 
 def failures_table(attempts: pd.DataFrame) -> Table:

@@ -35,11 +35,7 @@ def are_compiled() -> bool:
 
 
 def compile_kernels() -> None:
-    """Compile and save the kernels that the package's planners need, unless that was done before.
-
-    Other processes wait. If no folder can be written, each process compiles for itself. Kernels of other methods'
-    encoders are compiled when they are used.
-    """
+    """Compile and save the kernels that the package's planners need, unless that was done before."""
     folder = kernel_folder()
     with nullcontext() if folder is None else locked(folder):
         if are_compiled():

@@ -58,10 +58,7 @@ Records = Sequence[Record]
 
 
 def _problem(problem: Mapping[str, Any]) -> Problem:
-    """A problem given as `name` ("": its own), `domain`, `problem`, and `goal` where it has alternatives.
-
-    Raises InputError for one that is too large.
-    """
+    """A problem given as `name` ("": its own), `domain`, `problem`, and `goal` where it has alternatives."""
     for part in ("domain", "problem"):
         _require_small(f"the {part} has {{:,}} characters", len(problem[part]), MOST_CHARACTERS)
     given = Problem(problem["name"], problem["domain"], problem["problem"], alternative=problem.get("goal"))
@@ -98,10 +95,7 @@ def _decoding(head: Record) -> str:
 
 @dataclass
 class _Watch:
-    """Reports every decision and, now and then, a `preview`: the player's data of the rollout so far.
-
-    `given` are the records of the steps with which the rollout begins.
-    """
+    """Reports every decision and, now and then, a `preview`: the player's data of the rollout so far."""
 
     report: Progress
     task: Task
@@ -139,10 +133,7 @@ def load(report: Progress, run: str, problem: Mapping[str, str] | None = None, d
 
 
 def solve(report: Progress, run: str, problem: Mapping[str, str], seconds: float, decoding: str = DEFAULT) -> Answer:
-    """A run's rollout of a problem within so many CPU seconds; a plan is validated by VAL.
-
-    The alternatives of a goal are planned for in turn. The progress has a `preview` (`_Watch`).
-    """
+    """A run's rollout of a problem within so many CPU seconds; a plan is validated by VAL."""
     return _planned(report, run, problem, seconds, decoding, load_planner(run, decoding))
 
 
@@ -173,10 +164,7 @@ def _planned(
 
 
 def branch(report: Progress, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
-    """The rollout that continues after another candidate of a step was taken; step and rank count from 1.
-
-    `before` are the records of the rollout that it leaves. The progress has a `preview`, the given steps first.
-    """
+    """The rollout that continues after another candidate of a step was taken; step and rank count from 1."""
     head, *steps = before
     _require_listed(steps, step, rank)
     given = [*steps[: step - 1], _overridden(steps[step - 1], rank)]
@@ -224,8 +212,7 @@ def attribute_weight(report: Progress, run: str, before: Records, step: int, ran
     """The training decisions that gave a feature its weight, each with its state as SVG and its step.
 
     `before` are the records of a rollout at least up to `step`, whose chosen candidate is compared with that of rank
-    `rank`, both from 1; `feature` is one of the words that explain the choice. A decision's `step` is None for a state
-    that is not on the expert's plan.
+    `rank`. A decision's `step` is None for a state that is not on the expert's plan.
     """
     opened = open_run(run)
     attribution.attributable(opened)  # before anything is read
@@ -353,10 +340,7 @@ def train(report: Progress, method: str, variant: str, domain: str, suite: str, 
 
 
 def record(report: Progress, subject: Mapping[str, Any], problem: str, seconds: float) -> Answer:
-    """Repeat a measured attempt and save its rollout among the user's own; a missing run is trained.
-
-    The subject (`Subject.record`) names the planner and the problem's split. The progress is that of `solve`.
-    """
+    """Repeat a measured attempt and save its rollout among the user's own; a missing run is trained."""
     about = read_subject(subject)
     suite = load_suite(about.suite)
     given = next((each for each in suite.problems(about.domain, about.split) if each.name == problem), None)

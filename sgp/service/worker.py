@@ -40,11 +40,7 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class Report:
-    """The state of a job.
-
-    `progress` has the newest value of each name that the job reported; `result` is its answer, `error` one sentence.
-    `line` and `source` locate an error in a PDDL text where that is known.
-    """
+    """The state of a job."""
 
     state: State
     seconds: float = 0.0
@@ -191,10 +187,7 @@ class _Process:
 
 
 class Worker:
-    """A process that stays warm between jobs: it keeps the libraries and models that it has loaded.
-
-    `memory` bounds its address space in bytes. The process starts with the first job, and anew after it has ended.
-    """
+    """A process that stays warm between jobs: it keeps the libraries and models that it has loaded."""
 
     def __init__(self, memory: int = MEMORY):
         self._memory = memory

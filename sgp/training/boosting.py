@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import xgboost
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from sgp.errors import ConfigurationError, check_fields
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device
-from sgp.progress import Bar, progress
+from sgp.progress import progress
 from sgp.workers import threads
 
 Rows = NDArray[np.floating[Any]]
@@ -35,11 +36,11 @@ class BoostingConfig:
 
 
 class _Progress(xgboost.callback.TrainingCallback):
-    def __init__(self, bar: Bar):
+    def __init__(self, bar: tqdm[None]):
         self._bar = bar
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        self._bar.advance()
+        self._bar.update()
         return False
 
 

@@ -18,8 +18,7 @@ EXPERT = "expert's plan"  # in place of a method
 def expert_rollout(recorded: Recorded) -> Recorded | None:
     """The expert's plan of the same problem as a rollout; None if the record has none.
 
-    Each step has the expert's action as its only candidate, without a cost. Raises StoreError for a plan that does not
-    fit the domain, PddlError and PlanError for texts that cannot be read.
+    Each step has the expert's action as its only candidate, without a cost.
     """
     lines = recorded.head.get("expert")
     if not lines:
@@ -59,10 +58,9 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
 def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
     """The data of `compare.js`, as JSON.
 
-    Position i is the state after i actions, so that a jump of several actions is aligned with as many steps; within a
-    jump its start is shown. `divergence` is the first position whose next actions differ, None if one plan is a prefix
-    of the other; `equal` are the positions at which both sides are in the same state.
-    Raises InputError for rollouts of two problems, and StoreError for a damaged record.
+    Position i is the state after i actions; within a jump its start is shown. `divergence` is the first position whose
+    next actions differ, None if one plan is a prefix of the other; `equal` are the positions at which both sides are in
+    the same state.
     """
     if left.head.get("sha256") != right.head.get("sha256"):
         raise InputError(

@@ -18,10 +18,7 @@ PORT = 8501  # Streamlit's default
 
 
 def command(port: int, browser: bool) -> list[str]:
-    """The server's command; further settings are in `dashboard/.streamlit/config.toml`.
-
-    Raises StoreError if the dashboard's folder is missing, MissingLibrary if Streamlit is not installed.
-    """
+    """The server's command; further settings are in `dashboard/.streamlit/config.toml`."""
     if importlib.util.find_spec("streamlit") is None:
         raise MissingLibrary(lacking("the dashboard", "streamlit"))
     options = {"server.port": port, "server.headless": str(not browser).lower()}
@@ -39,11 +36,7 @@ def free_port(first: int = PORT) -> int:
 
 
 def serve(port: int, browser: bool) -> NoReturn:
-    """Replace this process by the server.
-
-    Raises ConfigurationError if the port is taken, StoreError if there is neither a home directory nor `SGP_HOME`;
-    further errors as of `command`.
-    """
+    """Replace this process by the server."""
     words, store, free = command(port, browser), home(), free_port(port)
     if free != port:
         raise ConfigurationError(f"port {port} is taken; choose another one with --port, such as {free}")

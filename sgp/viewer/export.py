@@ -44,7 +44,6 @@ def plan_text(recorded: Recorded) -> str:
     """The actions in PDDL, one a line, and their cost; comments name the outcome and the run.
 
     The plan of an unsolved problem is the best path at its end, and the first line reports this.
-    Raises PlanError for an action, PddlError for a problem with costs, that cannot be read.
     """
     lines = "\n".join(action for step in recorded.steps for action in step["candidates"][step["chosen"]]["actions"])
     head = recorded.head
@@ -57,8 +56,7 @@ def plan_text(recorded: Recorded) -> str:
 def steps_table(recorded: Recorded) -> pd.DataFrame:
     """One row per decision: run, problem, step, the chosen candidate with cost and rank, open goals, and its atoms.
 
-    `open_goals` counts after the step. The actions of a jump are separated by spaces, as are atoms. Raises StoreError
-    for a damaged record, PddlError and PlanError for texts that cannot be read.
+    `open_goals` counts after the step. The actions of a jump are separated by spaces, as are atoms.
     """
     import pandas as pd
 
@@ -112,10 +110,7 @@ _LETTER = 7.2  # width in pixels
 
 
 def shown_frames(states: int, most: int = MOST_FRAMES) -> list[int]:
-    """Indices of the states that an animation shows: all, or `most` evenly spaced ones with the first and the last.
-
-    Raises InputError for fewer than 2 frames or more than 200.
-    """
+    """Indices of the states that an animation shows: all, or `most` evenly spaced ones with the first and the last."""
     if not 2 <= most <= MOST_FRAMES:
         raise InputError(f"{most} frames were requested; expected 2 to {MOST_FRAMES}")
     return [round(at * (states - 1) / (most - 1)) for at in range(most)] if states > most else list(range(states))
@@ -125,8 +120,6 @@ def gif(recorded: Recorded, most: int = MOST_FRAMES, advance: Callable[[float], 
     """A rollout as an animated GIF: state and goal on white, above them the problem, the planner and the last action.
 
     Long rollouts show at most `most` evenly spaced states; `advance` receives the share that is done, from 0 to 1.
-    Raises InputError for `most` outside of 2 to 200, PddlError where the domain cannot be read, and MissingLibrary
-    where Pillow cannot draw text.
     """
     places = shown_frames(len(recorded.steps) + 1, most)
     frames, width = gif_frames(recorded, places)
@@ -143,10 +136,7 @@ def gif(recorded: Recorded, most: int = MOST_FRAMES, advance: Callable[[float], 
 
 
 def gif_frames(recorded: Recorded, places: list[int]) -> tuple[list[str], int]:
-    """The frames of a GIF as SVG, all of one size and scale, and their width in pixels.
-
-    Objects are placed as in the player.
-    """
+    """The frames of a GIF as SVG, all of one size and scale, and their width in pixels."""
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)
     scenes = [Scene(objects, state, problem.goal) for state in recorded.states()]

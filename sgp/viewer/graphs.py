@@ -21,10 +21,7 @@ def draw_graph(
     names: Mapping[int, str],
     style: str,
 ) -> str:
-    """Objects left, atoms right; nodes are filled and numbered by `colours`, those of one round, if given.
-
-    Nodes, kinds, edges and names are those of `ColouredGraph`.
-    """
+    """Objects left, atoms right; nodes are filled and numbered by `colours`, those of one round, if given."""
     objects = list(kinds).count("object")
     height = 30 + 35 * max(objects, len(nodes) - objects)
     spot = {}
@@ -107,10 +104,7 @@ def _link(one: _Box, other: _Box, **attributes: object) -> str:
 
 
 def draw_tree(root: str, names: Sequence[str], parents: Sequence[int], goals: Sequence[bool], style: str) -> str:
-    """The root, and each node [n] to the right of its parent (`parents` [n], -1: the root), which precedes it.
-
-    Nodes in `goals` are filled and have a second frame.
-    """
+    """The root, and each node [n] to the right of its parent (`parents` [n], -1: the root), which precedes it."""
     depths = {-1: 0}
     below: dict[int, list[int]] = {node: [] for node in range(-1, len(parents))}
     for node, above in enumerate(parents):
@@ -157,8 +151,7 @@ def draw_encoding(
 ) -> str:
     """Tuples over nodes, which are objects, candidates and depths, numbered in this order.
 
-    Five columns: tuples of objects, objects, tuples of a candidate and objects, candidates, depths. A tuple in a column
-    has lines to its nodes, solid to its first object and dashed to others; a pair of candidates or depths is a line.
+    Five columns: tuples of objects, objects, tuples of a candidate and objects, candidates, depths.
     """
     names, first = (*objects, *candidates, *depths), len(objects)
     of_state = [each for each in tuples if max(each[1]) < first]

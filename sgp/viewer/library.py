@@ -37,10 +37,7 @@ class Library:
 
 
 def recorded_folder() -> Path:
-    """The folder of the package's recorded rollouts, made by 'python -m sgp.experiments.bundle rollouts'.
-
-    Raises StoreError if the package's data are missing.
-    """
+    """The folder of the package's recorded rollouts, made by 'python -m sgp.experiments.bundle rollouts'."""
     return data_folder() / "recorded"
 
 
@@ -61,8 +58,7 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of folders (the package's own if none is given).
 
-    Ordered by domain, solved ones first. Steps are read on request. A rollout in two files counts once; a missing
-    folder is empty. Raises StoreError if the package's data are missing.
+    Ordered by domain, solved ones first. Steps are read on request. A rollout in two files counts once.
     """
     rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []

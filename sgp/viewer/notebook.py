@@ -101,11 +101,7 @@ class Link:
 
 
 def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = DASHBOARD) -> Link:
-    """The address of a recorded rollout's step (from 1) in the dashboard.
-
-    Raises InputError for a rollout that the dashboard does not have and for a step that does not exist, StoreError for
-    a damaged record.
-    """
+    """The address of a recorded rollout's step (from 1) in the dashboard."""
     found = recorded(rollout)
     address = _link(dashboard, found)
     if not address:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.errors import InputError
@@ -17,30 +18,6 @@ from sgp.viewer.playback import playback
 if TYPE_CHECKING:
     from sgp.planning.rollout import Rollout
 
-# The policy allows no external content, whatever the names in the data.
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
-style-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
-<style>:root {{ color-scheme: light dark; }} body {{ margin: 0; background: light-dark(#fff, #14171c); }}
-#player {{ max-width: 1500px; margin: 0 auto; padding: 14px 18px; }}</style>
-</head>
-<body>
-<div id="player"></div>
-<noscript>The player needs JavaScript.</noscript>
-<script type="application/json" id="rollout">{data}</script>
-<script type="module">
-{script}
-openPage();
-</script>
-</body>
-</html>
-"""
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
     "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "player"),
@@ -65,7 +42,9 @@ def html_page(data: dict[str, Any]) -> str:
     sides = data.get("sides", [data])
     title = escape(f"{data['problem']}: {' and '.join(side['model'] for side in sides)}")
     view = script("compare" if "sides" in data else "player")
-    return _PAGE.format(title=title, data=embedded, script=view)
+    # The page's policy allows no external content, whatever the names in the data.
+    page = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
+    return page.substitute(title=title, data=embedded, script=view)
 
 
 def export_html(

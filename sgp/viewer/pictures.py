@@ -41,10 +41,7 @@ def goal_picture(task: Task) -> Picture:
 
 
 def graph_picture(graph: ColouredGraph, level: int | None = None) -> Picture:
-    """A state's graph: plain, or with its nodes filled and numbered by their colours after `level` rounds.
-
-    Raises InputError for a round that the graph does not have.
-    """
+    """A state's graph: plain, or with its nodes filled and numbered by their colours after `level` rounds."""
     rounds = len(graph.colours) - 1
     if level is not None and not 0 <= level <= rounds:
         raise InputError(f"there are no colours of round {level}; choose one from 0 to {rounds}")
@@ -65,8 +62,6 @@ def encoding_picture(
     """The graph of a state and its candidates that is the input of a relational network (AD if no `config` is given).
 
     A tuple with objects is a box, a pair of candidates or depths a line.
-    Raises InputError for a problem that cannot be encoded and for encodings in which a candidate is many nodes,
-    ConfigurationError where candidates are represented by actions and are several actions away.
     """
     config = config or TreeConfig()
     if config.copied:

@@ -45,10 +45,7 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 
 
 def drawn_state(recorded: Recorded, step: int) -> str:
-    """The state in which a step (from 1) is decided as SVG, the last state for a step past the end.
-
-    Errors as of `playback`.
-    """
+    """The state in which a step (from 1) is decided as SVG, the last state for a step past the end."""
     with recorded.reading():
         states = list(recorded.states())
         text, problem = recorded.domain, recorded.problem
@@ -219,10 +216,7 @@ def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | 
 
 
 def _difference(before: Sequence[int], picture: Sequence[int]) -> list[list[int]]:
-    """The edits from one drawing's elements to another's: [index, number of elements removed, *elements inserted].
-
-    Drawings of equal length are compared element by element, others by their common start and end.
-    """
+    """The edits from one drawing's elements to another's: [index, number of elements removed, *elements inserted]."""
     if len(before) == len(picture):
         places = [place for place, (one, other) in enumerate(zip(before, picture, strict=True)) if one != other]
         return [[place, 1, picture[place]] for place in places]
@@ -276,10 +270,7 @@ def turns(truth: Iterable[bool]) -> list[int]:
 
 
 def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
-    """The first longest run of frames (first, last) without a new minimum of open goals.
-
-    None if every step reaches a new minimum.
-    """
+    """The first longest run of frames (first, last) without a new minimum of open goals."""
     longest, start, least = (0, 0), 0, math.inf
     for place, count in enumerate(open_counts):
         if count < least:
@@ -298,8 +289,7 @@ Numbered = Callable[[str], int]
 def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numbered) -> list[dict[str, Any]]:
     """A step's explanations, that against the runner-up first; `against` is the rank of the other candidate.
 
-    `order` has the candidates' indices in rank order. A reason is [feature, value of the chosen candidate, value of the
-    other one, share]; `numbered` gives a feature's index.
+    A reason is [feature, value of the chosen candidate, value of the other one, share]; `numbered` numbers features.
     """
     return [
         {
@@ -335,8 +325,7 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
     """The map of a rollout: training points, and the points of each step, candidates by rank.
 
     Each step also has its nearest training point and the distance to it; `usual` is the 99th percentile of such
-    distances in training (`sgp.analysis.maps`). `orders` has for each step the candidates' indices in rank order. If
-    there is no map, `missing` gives the reason.
+    distances in training. If there is no map, `missing` gives the reason.
     """
     file = map_file(recorded.source)
     if not file.is_file():

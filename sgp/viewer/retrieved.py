@@ -1,7 +1,4 @@
-"""Recorded retrievals: steps of a domain, and the states that models rank nearest to their prediction of the next one.
-
-`sgp retrieve --record` writes the files; showing them needs no planning or learning library.
-"""
+"""Recorded retrievals: steps of a domain, and the states that models rank nearest to the predicted next one."""
 
 from __future__ import annotations
 
@@ -33,10 +30,7 @@ class Near(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The result of a step in one pool of `size` states: candidates nearest first, and the rank of the true state.
-
-    `better` candidates are more similar than the true state, `tied` others equally similar.
-    """
+    """The result of a step in one pool of `size` states: candidates nearest first, and the rank of the true state."""
 
     nearest: tuple[Near, ...]
     better: int
@@ -153,10 +147,7 @@ class Retrieved:
         return frozenset(self._atoms[number] for number in self.record["states"][state][1])
 
     def differences(self, state: int, true: int) -> list[tuple[str, str]]:
-        """Atoms that are true in a state and not in the true one (+), and the reverse (-), in words.
-
-        A state of another problem is marked (≠) first.
-        """
+        """Atoms that are true in a state and not in the true one (+), and the reverse (-), in words."""
         here, there, other = self.atoms(state), self.atoms(true), self.problem_of(state)
         signed = [("+", atom) for atom in here - there] + [("-", atom) for atom in there - here]
         words = [(sign, self._words.sentence(atom)) for sign, atom in sorted(signed, key=lambda each: str(each[1]))]
@@ -201,10 +192,7 @@ def own_retrieved_folder() -> Path:
 
 
 def retrieved_files(*folders: Path | str) -> tuple[list[Retrieved], list[str]]:
-    """The recorded retrievals of folders (the package's own if none is given), and a sentence for each unreadable file.
-
-    A missing folder is empty. Raises StoreError where the package's data are missing.
-    """
+    """Recorded retrievals of folders (the package's own if none is given), and a sentence for each unreadable file."""
     found, damaged = list[Retrieved](), list[str]()
     for file in [file for folder in folders or [retrieved_folder()] for file in sorted(Path(folder).glob("*.json"))]:
         try:

@@ -1,7 +1,4 @@
-"""The dashboard's tour: from a state to the selected successor, training, another method, and a failure.
-
-The words of the stops are in `tour.toml`; all numbers are recorded (`python -m sgp.experiments.bundle rollouts`).
-"""
+"""The dashboard's tour: from a state to the selected successor, training, another method, and a failure."""
 
 from __future__ import annotations
 

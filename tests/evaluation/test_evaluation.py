@@ -19,7 +19,8 @@ from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.reports.figures import coverage_figure
-from sgp.reports.tables import OTHER_INSTANCES, coverage_table, pool_seeds
+from sgp.reports.table import CAPTIONS
+from sgp.reports.tables import coverage_table, pool_seeds
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
@@ -194,9 +195,9 @@ def test_tables_put_the_published_line_below_ours():
         ("n w x1", ".00 [.00, .56]"),
     ]
     assert shown.headings == ("planner", "blocksworld")  # one split: a column for each domain
-    assert OTHER_INSTANCES in shown.caption
+    assert CAPTIONS["other_instances"] in shown.caption
     assert words(table([*mine, *theirs], all_published=True))[-1] == ("x, published", ".10 ±.10 [.01, .64]")
-    assert OTHER_INSTANCES not in table(mine).caption
+    assert CAPTIONS["other_instances"] not in table(mine).caption
     assert "<td>m v x1</td><td>1.00 [.44, 1.00]</td>" in shown._repr_html_()
 
 

@@ -30,7 +30,7 @@ def scored(curve, properties):
 
 def test_the_ready_ones_are_means_over_the_attempts_that_have_them(curve):
     found = scored(curve, {})
-    for each in curve.sizes:
+    for each in curve.points:
         plans = [len(one.plan) for one in each.attempts if one.solved]
         length, relative = found["plan_length", each.size], found["plan_length_per_object", each.size]
         assert (length.value, length.count) == (fmean(plans), len(plans))
@@ -51,12 +51,12 @@ def test_a_users_property_sees_problem_and_trajectory_and_nothing_is_tried_again
     found = scored(
         kept, {"rests": rests, "start": lambda sample: start_of(sample.problem), "never": lambda sample: None}
     )
-    for each in kept.sizes:
+    for each in kept.points:
         walked = [(len(one.plan) + 1) // 2 for one in each.attempts if one.solved]
         assert found["rests", each.size].value == fmean(walked), "one is tired after every walk"
         assert found["start", each.size].count == len(each.attempts)
         assert ("never", each.size) not in found
-    unsolved = next(each for each in samples(kept, kept.sizes[-1]) if not each.solved)
+    unsolved = next(each for each in samples(kept, kept.points[-1]) if not each.solved)
     assert unsolved.trajectory is None
 
 

@@ -62,21 +62,21 @@ def run(quick_run, home):
 def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monkeypatch):
     seen = []
     curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
-    assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
-    assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
+    assert [each.size for each in curve.points] == [5, 6, 7, 8] == [each.size for each in seen]
+    assert [each.max_actions for each in curve.points] == [45, 46, 47, 48]
     assert curve.stop_reason is StopReason.LARGEST
     assert "size 8, the largest to try" in curve.note
-    for each in curve.sizes:
+    for each in curve.points:
         assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
         assert all(one.size == each.size for one in each.attempts)
-    assert curve.sumcov == sum(each.coverage for each in curve.sizes if each.size <= curve.scale)
+    assert curve.sumcov == sum(each.coverage for each in curve.points if each.size <= curve.scale)
     monkeypatch.setenv("SGP_HOME", str(home / "another"))
     again = sgp.scaling(run.folder, QUICK, bound=40, jobs=2)
     assert results(again) == results(curve)
 
 
 def results(curve):
-    return [[(one.sha256, one.outcome, one.plan) for one in each.attempts] for each in curve.sizes]
+    return [[(one.sha256, one.outcome, one.plan) for one in each.attempts] for each in curve.points]
 
 
 def test_an_interrupted_evaluation_goes_on(run, home, monkeypatch):
@@ -111,7 +111,7 @@ def test_damaged_attempts_are_a_sentence(run, home):
 
 def test_a_curve_that_ran_out_of_time_says_so(run):
     curve = sgp.scaling(run.folder, QUICK, hours=0)
-    assert curve.sizes == ()
+    assert curve.points == ()
     assert (curve.scale, curve.sumcov) == (0, 0)
     assert curve.stop_reason is StopReason.TIME
     assert curve.note == "out of time at size 5, which is not counted"
@@ -163,12 +163,12 @@ def test_sizes_beyond_the_scale_add_nothing_to_sumcov():
 def test_only_failures_in_a_row_end_a_curve(monkeypatch):
     """Coverage of sizes 5, 6, ...: two below the threshold, not adjacent, then two in a row."""
     wanted = iter([1, 0.25, 1, 0.25, 0.5, 0.25, 0, 1])
-    curves = iter(measured_curve(each).sizes[0] for each in wanted)
+    curves = iter(measured_curve(each).points[0] for each in wanted)
     monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: replace(next(curves), size=size))
     source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
     planner = scaling.EvaluatedPlanner("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
     curve = scaling.scaling(planner, source, 40, ScalingConfig(fails=2))
-    assert [each.coverage for each in curve.sizes] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
+    assert [each.coverage for each in curve.points] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
     assert curve.stop_reason is StopReason.FELL
 
 
