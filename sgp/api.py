@@ -15,21 +15,12 @@ from typing import TYPE_CHECKING, Any
 from sgp.analysis import diagnostics, maps, names
 from sgp.analysis.explanations import step_records
 from sgp.analysis.remaining import remaining_in_passing
+from sgp.datasets import training_data
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.datasets.training_data import (
-    Demonstration,
-    Plan,
-    Texts,
-    Transitions,
-    demonstrations,
-    given_texts,
-    learning_texts,
-    load_training_data,
-)
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, scores, subject_of
 from sgp.evaluation.parallel import Work, run_all
@@ -93,7 +84,7 @@ def train(
         choose_device(device)  # fails here for a missing device, before expert plans are made
     source = load_suite(suite)
     domains = [domain] if isinstance(domain, str) else domain
-    data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
+    data = training_data.learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
         data, name = data.without(without), str(Variant(name, left_out=without))
     if drawn is not None:
@@ -110,7 +101,7 @@ def train_split(
 ) -> Run:
     """Train a method on the training part of a protocol's split, or return the saved run; see `retrieve`."""
     learner, name, config = configured(method, variant, overrides)
-    if learner.learns_from is not Transitions:
+    if learner.learns_from is not training_data.Transitions:
         raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
     choose_device(device)
     key = RunKey(
@@ -126,7 +117,7 @@ def train_split(
 def train_given(
     method: str,
     problems: Sequence[Problem],
-    plans: Sequence[Plan] | None = None,
+    plans: Sequence[training_data.Plan] | None = None,
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
     device: str = "auto",
@@ -140,7 +131,7 @@ def train_given(
     """
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # fails here for a missing device, before expert plans are made
-    data = given_texts(learner.learns_from, problems, plans, jobs=jobs)
+    data = training_data.given_texts(learner.learns_from, problems, plans, jobs=jobs)
     return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, executor(1))
 
 
@@ -154,7 +145,12 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
 
 
 def _trained(
-    key: RunKey, config: Any, data: Texts | ProtocolSplit, device: str, runner: Executor, again: bool = False
+    key: RunKey,
+    config: Any,
+    data: training_data.Texts | ProtocolSplit,
+    device: str,
+    runner: Executor,
+    again: bool = False,
 ) -> Run:
     """Return the saved run if its configuration and data are the same, else train a new one."""
     saved = None if again else _usable_run(key)
@@ -173,7 +169,9 @@ def _trained(
     return run
 
 
-def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, folder: Path | None = None) -> None:
+def _train(
+    key: RunKey, config: Any, texts: training_data.Texts | ProtocolSplit, device: str, folder: Path | None = None
+) -> None:
     """Train a run and write it to its folder in the store, or to another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
@@ -181,7 +179,9 @@ def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, 
         learner.train(config, data, draft)
 
 
-def _trained_files(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str) -> dict[str, bytes]:
+def _trained_files(
+    key: RunKey, config: Any, texts: training_data.Texts | ProtocolSplit, device: str
+) -> dict[str, bytes]:
     """Train a run on this machine and return its files, for the machine that has the store."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
@@ -293,13 +293,13 @@ def diagnose(
     """
     source = load_suite(suite)
     require_decodings(decodings)
-    works: list[tuple[Folder, Measurement, list[Demonstration], int]] = []
+    works: list[tuple[Folder, Measurement, list[training_data.Demonstration], int]] = []
     for run in _opened(runs):
         method, domain = planning_method(run.key.method), _domain_for(run, source)
         _require_unmet(run, source)
         decoded = [configure_decoding(method, each)[0] for each in decodings]
         for split in source.chosen_splits(domain.name, splits):
-            expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
+            expert = training_data.demonstrations(source, domain.name, split, jobs=processes(jobs))
             for name in dict.fromkeys(decoded):
                 subject = subject_of(run, source.name, domain.name, split, name)
                 measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
@@ -316,7 +316,9 @@ def _require_unmet(run: Run, suite: Suite) -> None:
         )
 
 
-def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration], renamings: int) -> list[Score]:
+def _diagnose(
+    folder: str, subject: Measurement, expert: Sequence[training_data.Demonstration], renamings: int
+) -> list[Score]:
     planner = load_planner(folder, subject.decoding or DEFAULT)
     trajectories = [each.replayed() for each in expert]
     scores = diagnostics.diagnose(planner, subject, trajectories)
@@ -358,7 +360,7 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
     ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
     drawn: list[dict[str, Any]] = [{} for _ in found]
     if isinstance(policy, Embedding):
-        data = load_training_data(load_suite(opened.key.suite), opened.key.domain)
+        data = training_data.load_training_data(load_suite(opened.key.suite), opened.key.domain)
         made = maps.make_map(policy, planner.successors, data.train, [each for _, _, each in found], neighbours)
         ground |= made.ground()
         drawn = [made.record(place) for place in range(len(found))]

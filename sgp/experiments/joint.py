@@ -34,14 +34,7 @@ from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import StoreError
-from sgp.evaluation.dynamic_validation import (
-    LARGER_SIZES,
-    PAPER_CONFIG,
-    VALIDATION_SEED,
-    DynamicConfig,
-    coverage_of_given,
-    dynamic_coverage,
-)
+from sgp.evaluation import dynamic_validation
 from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.experiments.scaling_runs import generator_for, plan_bound
@@ -108,7 +101,7 @@ def train_jointly(
     device: str = "auto",
     jobs: Jobs = 1,
     overrides: Mapping[str, str] | None = None,
-    config: DynamicConfig | None = None,
+    config: dynamic_validation.DynamicConfig | None = None,
     again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
@@ -125,13 +118,15 @@ def train_jointly(
     Validation uses `jobs` processes or workers.
     """
     learner, checkpointed = get_method(method), selectable(method)
-    rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)
+    rules = config or (dynamic_validation.PAPER_CONFIG if suite == SCALING_SUITE else dynamic_validation.LARGER_SIZES)
     name, settings = configure(learner, variant, overrides)
     planning = planning_method(method)
     configure_decoding(planning, settings.decoding)  # raises before anything is trained
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else QUICK, processes(jobs))
-    source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
+    source = generator_for(
+        data.domain_pddl, data.domain, dynamic_validation.VALIDATION_SEED, tracked=bool(rules.multiples)
+    )
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
@@ -193,7 +188,7 @@ class _Trial:
     data: Demonstrations
     source: ProblemSource | None
     bound: int
-    rules: DynamicConfig
+    rules: dynamic_validation.DynamicConfig
     method: PlanningMethod
     jobs: Jobs
 
@@ -233,9 +228,11 @@ class _Trial:
             f"{checkpoint.name}, {self.data.domain} validation",
         )
         if self.given or self.source is None:
-            found = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
+            found = dynamic_validation.coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
-            found = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
+            found = dynamic_validation.dynamic_coverage(
+                planner, self.source, self.largest, self.bound, self.rules, self.jobs
+            )
         coverage = mean(each.solved for each in attempts)
         actions = found.actions if self.rules.multiples else 0.0  # the paper breaks no ties
         return Validated(checkpoint.name, checkpoint.loss, coverage, found.sizes, actions)

@@ -20,23 +20,7 @@ from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
 from sgp.errors import ConfigurationError, InputError, TextTooLong
-from sgp.evaluation.retrieval import (
-    KS,
-    POOL,
-    Pools,
-    Query,
-    abstention,
-    action_ranks,
-    calibration_error,
-    evenly,
-    followed,
-    plan_hits,
-    queries,
-    rank,
-    ranks,
-    similarities,
-    summary,
-)
+from sgp.evaluation import retrieval
 from sgp.evaluation.scores import Measurement, Score, read_scores, to_frame, write_scores
 from sgp.methods import get_method
 from sgp.methods.configuration import has_setting
@@ -67,14 +51,16 @@ LEARNERS = (
 class RetrievalConfig:
     """How a model is measured: kinds of pools, candidates in each, maximum test transitions and plans of a domain."""
 
-    pools: tuple[Pools, ...] = ("paper", "hard")
-    size: int = POOL
+    pools: tuple[retrieval.Pools, ...] = ("paper", "hard")
+    size: int = retrieval.POOL
     transitions: int | None = 500
     plans: int = 50
 
     def __post_init__(self) -> None:
-        if self.size < max(KS):
-            raise ConfigurationError(f"pools have {self.size} candidates; expected at least {max(KS)}, the largest k")
+        if self.size < max(retrieval.KS):
+            raise ConfigurationError(
+                f"pools have {self.size} candidates; expected at least {max(retrieval.KS)}, the largest k"
+            )
         if self.plans < 0 or (self.transitions is not None and self.transitions < 1):
             raise ConfigurationError(
                 f"{self.transitions} transitions and {self.plans} plans of a domain requested; expected at least 1 "
@@ -185,7 +171,7 @@ def _of_domain(
 ) -> Iterator[Score]:
     """The scores in a domain; probabilities use the model's temperature, or the paper's."""
     part, of = split.held_out(domain), domain_instances(split.suite, domain)
-    transitions = evenly(part.transitions, config.transitions, split.seed)
+    transitions = retrieval.evenly(part.transitions, config.transitions, split.seed)
     if domain in split.train_domains:
         _warn_of_unseen(split, domain, frozenset(each.action.name for each in transitions))
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
@@ -200,17 +186,17 @@ def _of_domain(
         seed=split.seed,
         note=f"{note}, at most {config.transitions} transitions and {config.plans} plans a domain",
     )
-    walks = evenly(part.walks, config.plans, split.seed)
-    actions = action_ranks(model, transitions, split.seed)
-    yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
+    walks = retrieval.evenly(part.walks, config.plans, split.seed)
+    actions = retrieval.action_ranks(model, transitions, split.seed)
+    yield from _scores(subject, {"queries": float(len(transitions)), **retrieval.summary(actions, "acc")}, count)
     for kind in config.pools:
         across = split.protocol == "interpolation"
         pooled = _pools(kind)(kind, tuple(transitions), of, across, split.seed, config.size, part.transitions)
-        near = similarities(model, pooled)
-        found = [rank(each) for each in near]
-        metrics = {**summary(found), "pool": fmean(each.size for each in found)}
-        metrics["abstention_auroc"] = abstention(near)
-        metrics["calibration_error"] = calibration_error(near, temperature)
+        near = retrieval.similarities(model, pooled)
+        found = [retrieval.rank(each) for each in near]
+        metrics = {**retrieval.summary(found), "pool": fmean(each.size for each in found)}
+        metrics["abstention_auroc"] = retrieval.abstention(near)
+        metrics["calibration_error"] = retrieval.calibration_error(near, temperature)
         metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:
@@ -236,14 +222,14 @@ def _warn_of_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str])
         )
 
 
-def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:
+def _pools(kind: retrieval.Pools) -> Callable[..., Sequence[retrieval.Query]]:
     """The function that makes pools, cached but for pools of all states, which would fill the memory."""
-    return queries if kind == "all" else _cached_queries
+    return retrieval.queries if kind == "all" else _cached_queries
 
 
 # All models are measured in the same pools, which take longer to make than most models to rank: those of two kinds, of
 # transitions and of plans, in nine domains.
-_cached_queries = lru_cache(maxsize=36)(queries)
+_cached_queries = lru_cache(maxsize=36)(retrieval.queries)
 
 
 def _of_plans(
@@ -252,17 +238,19 @@ def _of_plans(
     of: tuple[Instance, ...],
     split: ProtocolSplit,
     config: RetrievalConfig,
-    kind: Pools,
+    kind: retrieval.Pools,
 ) -> dict[str, float]:
     """Metrics of whole plans, with the true state given before each step."""
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
     stream = tuple(dict.fromkeys(flat))  # plans may share steps
-    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, split.seed, config.size)), strict=True))
+    found = dict(
+        zip(stream, retrieval.ranks(model, _pools(kind)(kind, stream, of, False, split.seed, config.size)), strict=True)
+    )
     plans = [[found[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):
-        hits = plan_hits(plans, k)
+        hits = retrieval.plan_hits(plans, k)
         metrics |= {f"plan_mean_hit@{k}": hits.mean, f"plan_exact_hit@{k}": hits.exact}
     return metrics
 
@@ -272,7 +260,7 @@ def _followed(
 ) -> dict[str, float]:
     """Share of plans that are executed exactly if each prediction is replaced by the nearest state of the instance."""
     states = {each.task: each.states for each in of}
-    return {"closed_loop_exact": fmean(all(followed(model, walk, states[walk.task], seed)) for walk in walks)}
+    return {"closed_loop_exact": fmean(all(retrieval.followed(model, walk, states[walk.task], seed)) for walk in walks)}
 
 
 def _scores(subject: Measurement, metrics: Mapping[str, float], count: int) -> Iterator[Score]:

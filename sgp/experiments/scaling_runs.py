@@ -16,18 +16,9 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
+from sgp.evaluation import scaling as curves
 from sgp.evaluation.attempts import subject_of
 from sgp.evaluation.curve_scores import curve_scores
-from sgp.evaluation.scaling import (
-    BOUND_FACTOR,
-    DEFAULT_CONFIG,
-    Curve,
-    CurvePoint,
-    EvaluatedPlanner,
-    ProblemSource,
-    ScalingConfig,
-)
-from sgp.evaluation.scaling import scaling as scaling_of
 from sgp.evaluation.scores import Measurement, select, to_frame
 from sgp.methods import planning_method
 from sgp.methods.configuration import configure_decoding, decoded_identity
@@ -44,14 +35,14 @@ from sgp.workers import Jobs
 
 def scaling(
     run: RunLike,
-    config: ScalingConfig = DEFAULT_CONFIG,
+    config: curves.ScalingConfig = curves.DEFAULT_CONFIG,
     seed: int = 0,
     jobs: Jobs = 1,
     bound: int | None = None,
     hours: float = math.inf,
-    watch: Callable[[CurvePoint], None] = lambda measured: None,
+    watch: Callable[[curves.CurvePoint], None] = lambda measured: None,
     decoding: str = DEFAULT,
-) -> Curve:
+) -> curves.Curve:
     """How far a run scales: its coverage at every size of its domain, on problems generated from `seed`.
 
     A plan for a problem of n objects may have `bound` + n actions; the default bound is `plan_bound` of the training
@@ -69,18 +60,18 @@ def scaling(
     method = planning_method(opened.key.method)
     name, _ = configure_decoding(method, decoding)
     identity = decoded_identity(method, opened.planner_sha256, opened.training, name)
-    planner = EvaluatedPlanner(str(opened.folder), identity, load_planner, name)
+    planner = curves.EvaluatedPlanner(str(opened.folder), identity, load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
-    return scaling_of(planner, source, bound, config, jobs, until, watch)
+    return curves.scaling(planner, source, bound, config, jobs, until, watch)
 
 
 @dataclass(frozen=True)
 class ScalingBeside:
     """A run's curve with its scores, and the published numbers beside it."""
 
-    curve: Curve
+    curve: curves.Curve
     scores: pd.DataFrame
     table: Table
     published: pd.DataFrame
@@ -88,7 +79,7 @@ class ScalingBeside:
 
 def scaling_beside(
     run: RunLike,
-    config: ScalingConfig = DEFAULT_CONFIG,
+    config: curves.ScalingConfig = curves.DEFAULT_CONFIG,
     seed: int = 0,
     jobs: Jobs = 1,
     bound: int | None = None,
@@ -107,7 +98,7 @@ def scaling_beside(
 
 
 def scaling_subject(
-    run: RunLike, config: ScalingConfig = DEFAULT_CONFIG, jobs: Jobs = 1, decoding: str = DEFAULT
+    run: RunLike, config: curves.ScalingConfig = curves.DEFAULT_CONFIG, jobs: Jobs = 1, decoding: str = DEFAULT
 ) -> Measurement:
     """What all scores of a run's curve have in common: the run, when and where it is measured, and the time limit."""
     opened = open_run(run)
@@ -117,20 +108,20 @@ def scaling_subject(
     )
 
 
-def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:
+def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> curves.ProblemSource | None:
     """Generator of problems of a domain with the names of its PDDL; None for a domain without a built-in generator."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:
         return None
     model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
-    return ProblemSource(domain, model, seed, tracked)
+    return curves.ProblemSource(domain, model, seed, tracked)
 
 
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:
-    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems."""
+    """L (dynamic validation, section 2): the domain's, or 3N, N the mean plan of the largest training problems."""
     if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
         return domain.scaling.bound
     train = data().train
     largest = max(each.task.size for each in train)
-    return round(BOUND_FACTOR * mean(len(each) for each in train if each.task.size == largest))
+    return round(curves.BOUND_FACTOR * mean(len(each) for each in train if each.task.size == largest))
