@@ -2,12 +2,12 @@ from . import viewer as viewer
 from .analysis.attention import under_two_namings as under_two_namings
 from .analysis.attribution import attribute_weight as attribute_weight
 from .analysis.diagnostics import decisions as decisions
+from .analysis.diagnostics import name_sensitivity as name_sensitivity
 from .analysis.diagnostics import predictions as predictions
 from .analysis.diagnostics import unseen_features as unseen_features
 from .analysis.failures import FailureKind as FailureKind
 from .analysis.failures import diagnosis as diagnosis
 from .analysis.failures import failure_of as failure_of
-from .analysis.names import name_sensitivity as name_sensitivity
 from .api import (
     as_recorded as as_recorded,
 )

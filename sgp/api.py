@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgp.analysis import diagnostics, maps, names
+from sgp.analysis import diagnostics, maps
 from sgp.analysis.explanations import step_records
 from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets import training_data
@@ -322,7 +322,7 @@ def _diagnose(
     planner = load_planner(folder, subject.decoding or DEFAULT)
     trajectories = [each.replayed() for each in expert]
     scores = diagnostics.diagnose(planner, subject, trajectories)
-    return scores + (names.by_name(planner, subject, trajectories, renamings) if renamings else [])
+    return scores + (diagnostics.by_name(planner, subject, trajectories, renamings) if renamings else [])
 
 
 def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner: Planner | None = None) -> Recorded:

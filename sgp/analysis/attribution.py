@@ -66,8 +66,7 @@ def attribute_weight(
     explanation, which can represent several features with the same text.
     """
     method = attributable(run)
-    if not isinstance(policy, Embedding):
-        raise _no_sums(run)
+    assert isinstance(policy, Embedding)
     columns = columns_of(policy, rollout, place, other, feature)
     parts = method.weight_contributions(run, data, columns)
     by_row = np.array([1.0, goal_share(rollout.task, rollout.steps[place].state)])[: len(parts.weights)]
@@ -87,14 +86,10 @@ def attributable(run: Run) -> SupportsAttribution:
     """The method of a run whose weights are sums over decisions. Raises ConfigurationError for other runs."""
     method = get_method(run.key.method)
     if not isinstance(method, SupportsAttribution):
-        raise _no_sums(run)
+        raise ConfigurationError(
+            f"the weights of {run.key.method} are not sums over training decisions; expected a run of contrastive-jumps"
+        )
     return method
-
-
-def _no_sums(run: Run) -> ConfigurationError:
-    return ConfigurationError(
-        f"the weights of {run.key.method} are not sums over training decisions; expected a run of contrastive-jumps"
-    )
 
 
 def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feature: str) -> list[int]:

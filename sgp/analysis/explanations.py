@@ -57,7 +57,9 @@ def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
     """For each step, explanations against the cheapest other available candidates, the runner-up first."""
     if not isinstance(policy, Embedding):
         return [()] * len(rollout.steps)
-    others = [_others(step) for step in rollout.steps]
+    others = [
+        runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS] for step in rollout.steps
+    ]
     cut = [
         replace(step, candidates=[step.candidates[place] for place in (step.chosen, *some)], chosen=0)
         for step, some in zip(rollout.steps, others, strict=True)
@@ -95,10 +97,6 @@ def explained(contrast: Contrast, other: int) -> Explanation:
         words = f"{len(rest)} further feature{'s' if len(rest) > 1 else ''} together"
         reasons.append(Reason(words, None, None, float(contrast.shares[rest].sum())))
     return Explanation(other, contrast.measure, tuple(reasons))
-
-
-def _others(step: Step) -> Sequence[int]:
-    return runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS]
 
 
 _LEAST = 0.05  # score of a change that is listed

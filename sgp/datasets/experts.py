@@ -25,6 +25,7 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
+_TEXTS = ("problem", "sha256", "planner", "configuration")  # fields of a plan
 _NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # errors of invalid JSON records
 
 
@@ -220,14 +221,8 @@ def _cached(problem: str, stages: Sequence[Stage]) -> Path:
 
 
 def _to_record(plan: ExpertPlan) -> dict[str, object]:
-    return {
-        "problem": plan.problem,
-        "sha256": plan.sha256,
-        "planner": plan.planner,
-        "configuration": plan.configuration,
-        "seconds": plan.seconds,
-        "plan": None if plan.plan is None else [str(action) for action in plan.plan],
-    }
+    record = {name: getattr(plan, name) for name in (*_TEXTS, "seconds")}
+    return {**record, "plan": None if plan.plan is None else [str(action) for action in plan.plan]}
 
 
 def _from_record(record: dict[str, Any]) -> ExpertPlan:
@@ -236,11 +231,5 @@ def _from_record(record: dict[str, Any]) -> ExpertPlan:
         raise TypeError(f"the plan is {plan!r:.60}, no list")
     if not 0 <= seconds < math.inf:
         raise ValueError(f"the seconds are {seconds}")
-    return ExpertPlan(
-        problem=str(record["problem"]),
-        sha256=str(record["sha256"]),
-        plan=None if plan is None else parse_plan("\n".join(plan)),
-        planner=str(record["planner"]),
-        configuration=str(record["configuration"]),
-        seconds=seconds,
-    )
+    actions = None if plan is None else parse_plan("\n".join(plan))
+    return ExpertPlan(**{name: str(record[name]) for name in _TEXTS}, plan=actions, seconds=seconds)

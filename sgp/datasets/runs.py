@@ -88,11 +88,7 @@ class RunDraft:
     def keep_check(self, problem: Problem, vectors: Mapping[str, Vector]) -> None:
         """Save a problem and vectors computed from it, which loading must reproduce."""
         self.check = {
-            "problem": {
-                "name": problem.name,
-                "domain_pddl": problem.domain_pddl,
-                "problem_pddl": problem.problem_pddl,
-            },
+            "problem": {name: getattr(problem, name) for name in ("name", "domain_pddl", "problem_pddl")},
             "vectors": {name: np.asarray(vector, np.float64).tolist() for name, vector in vectors.items()},
         }
 
@@ -215,11 +211,7 @@ def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator
         yield draft
         record = {
             "format": FORMAT,
-            "method": key.method,
-            "variant": key.variant,
-            "suite": key.suite,
-            "domain": key.domain,
-            "seed": key.seed,
+            **vars(key),
             "domains": dict(origin.domains),
             "training": dict(origin.training),
             "data": dict(origin.data),

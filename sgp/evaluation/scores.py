@@ -169,8 +169,7 @@ def to_json(scores: pd.DataFrame) -> str:
 
 def to_csv(scores: pd.DataFrame) -> str:
     """The scores as CSV with a header line; unknown values are empty."""
-    text: str = scores[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
-    return text
+    return str(scores[list(COLUMNS)].to_csv(index=False, lineterminator="\n"))
 
 
 def write_scores(path: Path | str, scores: pd.DataFrame) -> None:

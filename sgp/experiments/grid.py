@@ -15,7 +15,6 @@ import pandas as pd
 
 from sgp.api import diagnose, evaluate, scores_of, train
 from sgp.datasets.experts import expert_costs, expert_lengths, expert_plans
-from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import Demonstrations, Problems, learning_texts
@@ -31,7 +30,7 @@ from sgp.progress import progress
 from sgp.workers import Executor, Jobs, executor, processes
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
-FACTS = {  # of runs, by the names of metrics
+FACTS = {  # of runs, by the names of metrics: what Table 3 of the paper lists, and how long training took
     "dimension": "dimension",
     "parameters": "parameters",
     "nodes": "nodes",
@@ -337,12 +336,12 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
     )
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits, runner, decodings=cell.decodings)
-        (note,) = set(found.scores["note"])
+        (note,), facts = set(found.scores["note"]), run.record["facts"]
         record = {
             "run": run.sha256,
             "note": note,
             "variant": run.key.variant,
-            "facts": _facts(run),
+            "facts": {metric: facts[name] for metric, name in FACTS.items() if name in facts},
             "attempts": [
                 [decoding, split, [each.to_record() for each in known_decodings]]
                 for (_, decoding, split), known_decodings in found.attempts.items()
@@ -357,12 +356,6 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
 
 def _is_done(record: Mapping[str, Any] | None, diagnosed: bool) -> bool:
     return record is not None and (not diagnosed or "diagnostics" in record)
-
-
-def _facts(run: Run) -> dict[str, float]:
-    """What Table 3 of the paper lists, and how long training took."""
-    facts = run.record["facts"]
-    return {metric: facts[name] for metric, name in FACTS.items() if name in facts}
 
 
 def _read(file: Path) -> dict[str, Any] | None:

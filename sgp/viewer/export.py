@@ -92,14 +92,12 @@ def steps_table(recorded: Recorded) -> pd.DataFrame:
 
 def steps_csv(recorded: Recorded) -> bytes:
     """The table of steps as CSV."""
-    text: str = steps_table(recorded).to_csv(index=False)
-    return text.encode()
+    return str(steps_table(recorded).to_csv(index=False)).encode()
 
 
 def steps_parquet(recorded: Recorded) -> bytes:
     """The table of steps as Parquet."""
-    table: bytes = steps_table(recorded).to_parquet(index=False)
-    return table
+    return bytes(steps_table(recorded).to_parquet(index=False))
 
 
 MOST_FRAMES = 200

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.analysis.names import name_sensitivity
+from sgp.analysis.diagnostics import name_sensitivity
 from sgp.errors import ConfigurationError
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import with_names
