@@ -77,3 +77,10 @@ def picture(width: float, height: float, parts: Iterable[str], title: str, **att
         )
         + "\n"
     )
+
+
+def size(svg: str) -> tuple[float, float]:
+    """Width and height of a `picture`."""
+    found = re.match(r'<svg [^>]*?\bwidth="([\d.]+)" height="([\d.]+)"', svg)
+    assert found is not None
+    return float(found[1]), float(found[2])

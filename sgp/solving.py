@@ -29,11 +29,7 @@ def run_for(problem: Problem) -> Run:
 
 
 def solve(
-    problem: Problem,
-    run: RunLike | None = None,
-    limit: Limit = NO_LIMIT,
-    decoding: str = DEFAULT,
-    keep: Keep = "auto",
+    problem: Problem, run: RunLike | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT, keep: Keep = "auto"
 ) -> Rollout:
     """Solve one problem by a trained run, by default the one that `run_for` finds, and return the rollout.
 

@@ -196,7 +196,7 @@ def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, t
     curves = [sgp.scaling(run.folder, quick, bound=40, jobs=cluster)]
     (home / "scaling").rename(tmp_path / "kept")
     curves.append(sgp.scaling(run.folder, quick, bound=40))
-    of_curve = [[(each.size, comparable({"": each.attempts})) for each in curve.sizes] for curve in curves]
+    of_curve = [[(each.size, comparable({"": each.attempts})) for each in curve.points] for curve in curves]
     assert of_curve[0] == of_curve[1]
     sgp.evaluate([run.folder], "state-centric", ["interpolation"], cluster, rollouts=tmp_path / "rollouts")
     names = {problem.name for problem in sgp.load_suite("state-centric").problems("gripper", "interpolation")}

@@ -182,7 +182,8 @@ def _idle(recorded: Recorded) -> Iterator[Remark]:
             found[number] = still[0]["actions"][-1]
     if found:
         (common, _), *_ = Counter(found.values()).most_common(1)
-        what = f"an action that changes nothing ranks first, such as '{_words(recorded, common)}'"
+        example = words_of(recorded.domain).sentence(Action(*atom_of(common)))
+        what = f"an action that changes nothing ranks first, such as '{example}'"
         yield Remark(f"On {_of(found, recorded)} {what}: the model rates the current state best", tuple(found))
 
 
@@ -283,9 +284,3 @@ def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str 
     """A number of steps of all, in words."""
     count = len(recorded.steps)
     return f"{len(steps)} of {count} {one if count == 1 else many}"
-
-
-def _words(recorded: Recorded, action: str) -> str:
-    """An action in English if its domain has words."""
-    atom = atom_of(action)
-    return words_of(recorded.domain).sentence(Action(atom.predicate, atom.objects))

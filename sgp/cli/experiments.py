@@ -41,8 +41,7 @@ def evaluate(
         ),
     ] = False,
     renamings: Annotated[
-        int,
-        typer.Option(min=0, help="With --diagnose: random renamings of all objects, to measure name sensitivity."),
+        int, typer.Option(min=0, help="With --diagnose: random renamings of all objects, to measure name sensitivity.")
     ] = 0,
 ) -> None:
     """Measure the coverage of runs, every plan validated by VAL, and show it beside the published numbers."""
@@ -207,8 +206,7 @@ def scaling(
     bound: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            help="Maximum actions, plus one for each object; default: the paper's, or 3 times the experts' mean.",
+            min=1, help="Maximum actions, plus one for each object; default: the paper's, or 3 times the experts' mean."
         ),
     ] = None,
     largest: Annotated[

@@ -22,8 +22,7 @@ Settings = Annotated[
 By = Annotated[
     str,
     typer.Option(
-        "--by",
-        help="Validation that selects a checkpoint: dynamic, coverage or loss; none: the method's own training.",
+        "--by", help="Validation that selects a checkpoint: dynamic, coverage or loss; none: the method's own training."
     ),
 ]
 Run = Annotated[Path | None, typer.Option("--run", help="Folder of a trained run.")]

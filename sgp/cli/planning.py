@@ -139,9 +139,7 @@ def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path |
 
 @command("validate", "sgp validate domain.pddl problem.pddl plan.txt")
 def validate(
-    domain: options.DomainFile,
-    problem: options.ProblemFile,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN")],
+    domain: options.DomainFile, problem: options.ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]
 ) -> None:
     """Validate a plan by our simulator and VAL. Exit code 0: valid; 1: not valid; 2: an error."""
     from sgp.planning.pddl import Problem, read_plan, read_text

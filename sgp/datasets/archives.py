@@ -33,10 +33,7 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # one folder name of 
 def export_run(run: Run, file: Path) -> None:
     """Write a run's record, encoder, model, card and scores as one ZIP archive."""
     names = [RECORD, *sorted(run.record["files"]), CARD, *sorted(path.name for path in run.folder.glob("scores-*.csv"))]
-    with (
-        whole_file(file) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
+    with whole_file(file) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in dict.fromkeys(names):
             if (run.folder / name).is_file():
                 archive.write(run.folder / name, name)

@@ -157,7 +157,10 @@ def plans_of(
                 bar.update()
                 if patience and failures == patience:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    plans |= {each.sha256: _given_up(each, patience) for each in problems[place:]}
+                    why = f"not searched: {patience} problems in a row without a plan"
+                    for skipped in problems[place:]:
+                        nothing = ExpertPlan(skipped.name, skipped.sha256, None, "fast-downward", why, 0.0)
+                        plans[skipped.sha256] = nothing
                     break
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -169,11 +172,6 @@ def _made(problem: Problem, stages: Sequence[Stage], driver: Path, watch: Callab
     plan = plan_of(problem, stages, driver)
     watch(plan)
     return plan
-
-
-def _given_up(problem: Problem, patience: int) -> ExpertPlan:
-    why = f"not searched: {patience} problems in a row without a plan"
-    return ExpertPlan(problem.name, problem.sha256, None, "fast-downward", why, 0.0)
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:

@@ -251,11 +251,7 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
 
 
 def given_texts(
-    kind: DataKind,
-    problems: Sequence[Problem],
-    plans: Sequence[Plan] | None = None,
-    stages: Sequence[Stage] = STAGES,
-    jobs: int = 1,
+    kind: DataKind, problems: Sequence[Problem], plans: Sequence[Plan] | None = None, jobs: int = 1
 ) -> Texts:
     """What a method that learns from this kind of data is trained on where problems of one domain are given, as text.
 
@@ -267,7 +263,7 @@ def given_texts(
     if kind is Problems:
         train, validation = _held_out([Demonstration(problem) for problem in problems])
     else:
-        train, validation = _held_out(_demonstrations(problems, plans, stages, jobs))
+        train, validation = _held_out(_demonstrations(problems, plans, jobs))
         if not all(any(each.plan for each in part) for part in (train, validation)):
             raise SuiteError(
                 f"of {len(problems)} problems, those to train on or to validate on have no plan of at least one "
@@ -320,9 +316,7 @@ def _name(domain: DomainText) -> str:
     return known.name if known else re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-") or "domain"
 
 
-def _demonstrations(
-    problems: Sequence[Problem], plans: Sequence[Plan] | None, stages: Sequence[Stage], jobs: int
-) -> list[Demonstration]:
+def _demonstrations(problems: Sequence[Problem], plans: Sequence[Plan] | None, jobs: int) -> list[Demonstration]:
     """Given problems with their plans, those that the experts do not solve left out."""
     from sgp.datasets.experts import plans_of  # here, because planning needs no experts
 
@@ -330,7 +324,7 @@ def _demonstrations(
     if len(given) != len(problems):
         raise SuiteError(f"{len(given)} plans are given for {len(problems)} problems; expected one of each, or none")
     missing = [problem for problem, plan in zip(problems, given, strict=True) if plan is None]
-    made, errors = plans_of(missing, stages, jobs, "expert plans")
+    made, errors = plans_of(missing, STAGES, jobs, "expert plans")
     for error in errors.values():
         raise error
     shown = []

@@ -18,18 +18,8 @@ from statistics import mean
 from typing import Any, Literal, get_args
 
 from sgp.api import DEFAULT_SEED
+from sgp.datasets import runs as run_store
 from sgp.datasets.generation import SCALING_SUITE
-from sgp.datasets.runs import (
-    BESIDE_THE_PLANNER,
-    SECOND,
-    Origin,
-    Run,
-    RunKey,
-    find_run,
-    library_versions,
-    new_run,
-    open_run,
-)
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
@@ -87,7 +77,7 @@ class Validated:
 class JointTraining:
     """The run selected by each validation method, all checkpoints, and the place (from 0) of each selected one."""
 
-    runs: Mapping[By, Run]
+    runs: Mapping[By, run_store.Run]
     checkpoints: Sequence[Validated]
     selected: Mapping[By, int]
 
@@ -130,7 +120,7 @@ def train_jointly(
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
-    versions = library_versions(recorded_libraries(learner))
+    versions = run_store.library_versions(recorded_libraries(learner))
     with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
     facts = [
         learner.key,
@@ -147,23 +137,28 @@ def train_jointly(
     ]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {
-        by: RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed) for by in VALIDATIONS
+        by: run_store.RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed)
+        for by in VALIDATIONS
     }
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)
     done = _read(folder / _DONE)
     if done and all(_is_of(key, identity) for key in keys.values()):
-        return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
+        return JointTraining({by: run_store.open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
     for checkpoint in checkpointed.checkpoints(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
-        origin = Origin(asdict(checkpoint.training), data.domains, data.facts, chosen, recorded_libraries(learner))
+        origin = run_store.Origin(
+            asdict(checkpoint.training), data.domains, data.facts, chosen, recorded_libraries(learner)
+        )
         same = next((each for each in done if each.name == checkpoint.like), None)
         if same is None:
-            with new_run(keys["dynamic"], origin, place) as draft:
+            with run_store.new_run(keys["dynamic"], origin, place) as draft:
                 checkpoint.save(draft)
         done.append(
-            trial.validated(checkpoint, open_run(place)) if same is None else replace(same, name=checkpoint.name)
+            trial.validated(checkpoint, run_store.open_run(place))
+            if same is None
+            else replace(same, name=checkpoint.name)
         )
         write_json(folder / _DONE, [asdict(each) for each in done])
         for each in set(range(len(done))).difference(
@@ -176,9 +171,9 @@ def train_jointly(
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside_best = None
         if by == "dynamic" and second is not None:
-            selection["second"], beside_best = done[second].name, open_run(folder / str(second))
-        _save(open_run(folder / str(best[by])), key, selection, beside_best)
-    return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
+            selection["second"], beside_best = done[second].name, run_store.open_run(folder / str(second))
+        _save(run_store.open_run(folder / str(best[by])), key, selection, beside_best)
+    return JointTraining({by: run_store.open_run(key.folder) for by, key in keys.items()}, done, best)
 
 
 @dataclass(frozen=True)
@@ -217,7 +212,7 @@ class _Trial:
                 self.data.suite,
             )
 
-    def validated(self, checkpoint: Checkpoint, run: Run) -> Validated:
+    def validated(self, checkpoint: Checkpoint, run: run_store.Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
         planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
@@ -260,26 +255,32 @@ def _first_best(checkpoints: Sequence[Validated], places: Sequence[int], by: By)
     return next(place for place in best if checkpoints[place].actions <= most)
 
 
-def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
+def _save(
+    run: run_store.Run, key: run_store.RunKey, selection: Mapping[str, str], second: run_store.Run | None
+) -> None:
     """Copy a checkpoint's run to its folder in the store, with the second best beside it."""
     record = run.record
-    with new_run(key, run.origin) as draft:
+    with run_store.new_run(key, run.origin) as draft:
         for name in record["files"]:
             shutil.copyfile(run.folder / name, draft.folder / name)
         draft.facts.update(record["facts"], selection=dict(selection))
         draft.check.update(record["check"])
         if second is not None:
             for name in second.record["files"]:
-                shutil.copyfile(second.folder / name, draft.folder / f"{SECOND}{name}")
-            facts = {name: value for name, value in second.record["facts"].items() if name not in BESIDE_THE_PLANNER}
+                shutil.copyfile(second.folder / name, draft.folder / f"{run_store.SECOND}{name}")
+            facts = {
+                name: value
+                for name, value in second.record["facts"].items()
+                if name not in run_store.BESIDE_THE_PLANNER
+            }
             own = {name: second.record[name] for name in ("training", "check")}
             draft.facts["second"] = {**own, "facts": facts}
 
 
-def _is_of(key: RunKey, identity: str) -> bool:
+def _is_of(key: run_store.RunKey, identity: str) -> bool:
     """Whether the store has an undamaged run of this joint training."""
     try:
-        run = find_run(key)
+        run = run_store.find_run(key)
     except StoreError:
         return False
     return run is not None and run.record["facts"].get("selection", {}).get("joint") == identity

@@ -201,7 +201,12 @@ def _of_domain(
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:
             metrics = _of_plans(model, walks, of, split, config, kind)
-            metrics |= _followed(model, walks, of, split.seed) if kind == "paper" else {}
+            if (
+                kind == "paper"
+            ):  # plans that are executed exactly where each prediction is replaced by the nearest state
+                states = {instance.task: instance.states for instance in of}
+                exact = (all(retrieval.followed(model, walk, states[walk.task], split.seed)) for walk in walks)
+                metrics["closed_loop_exact"] = fmean(exact)
             yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
 
 
@@ -253,14 +258,6 @@ def _of_plans(
         hits = retrieval.plan_hits(plans, k)
         metrics |= {f"plan_mean_hit@{k}": hits.mean, f"plan_exact_hit@{k}": hits.exact}
     return metrics
-
-
-def _followed(
-    model: TransitionModel, walks: Sequence[Trajectory], of: Sequence[Instance], seed: int
-) -> dict[str, float]:
-    """Share of plans that are executed exactly if each prediction is replaced by the nearest state of the instance."""
-    states = {each.task: each.states for each in of}
-    return {"closed_loop_exact": fmean(all(retrieval.followed(model, walk, states[walk.task], seed)) for walk in walks)}
 
 
 def _scores(subject: Measurement, metrics: Mapping[str, float], count: int) -> Iterator[Score]:

@@ -30,7 +30,7 @@ def scaling_sizes(domain: str) -> dict[str, Any]:
     return sizes if scaling.bound is None else {**sizes, "bound": scaling.bound}
 
 
-def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Table:
+def scaling_table(scores: pd.DataFrame) -> Table:
     """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain."""
     import pandas as pd
 
@@ -47,7 +47,7 @@ def scaling_table(scores: pd.DataFrame, title: str = "Scale and SumCov") -> Tabl
     headings = [
         f"{name.capitalize() or 'As trained'} {METRICS[metric].heading}" for name in columns for metric in _SHOWN
     ]
-    return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTIONS["scaling"])
+    return Table("Scale and SumCov", ("domain", "planner", *headings, "n"), tuple(rows), CAPTIONS["scaling"])
 
 
 def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:

@@ -259,7 +259,7 @@ def _last(cell: pd.DataFrame) -> str:
     return METRICS[cell["metric"].iloc[-1]].show(cell["value"].iloc[-1])
 
 
-def diagnostics_table(scores: pd.DataFrame, title: str = "Diagnostics on expert states") -> Table:
+def diagnostics_table(scores: pd.DataFrame) -> Table:
     """A line for each planner, domain and split, with the coverage where it was measured."""
     whole = _with_model(select(scores, size=None, metric=_DIAGNOSTICS)).sort_values(list(_LINE), kind="stable")
     named = "name_sensitivity" in set(whole["metric"])
@@ -268,7 +268,7 @@ def diagnostics_table(scores: pd.DataFrame, title: str = "Diagnostics on expert 
     decisions = {"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])}
     caption = CAPTIONS["diagnostics"] + (f" {CAPTIONS['by_name']}" if named else "")
     whole = _with_metric(whole, "expert_rank")
-    return pivot(whole, _LINE, "metric", _last, title, caption, shown, headings, decisions)
+    return pivot(whole, _LINE, "metric", _last, "Diagnostics on expert states", caption, shown, headings, decisions)
 
 
 def decodings_table(scores: pd.DataFrame, title: str) -> Table:

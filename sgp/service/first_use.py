@@ -18,12 +18,7 @@ from sgp.planning.subject import Variant
 from sgp.planning.task import Task
 
 # A second of training and planning with the settings in which the package's planners differ.
-SMALL = {
-    "labels.states": "60",
-    "labels.space": "3000",
-    "representatives": "true",
-    "embedding.passed_atoms": "true",
-}
+SMALL = {"labels.states": "60", "labels.space": "3000", "representatives": "true", "embedding.passed_atoms": "true"}
 _READY = "kernels-ready"
 _TRIED: list[bool] = []  # by this process
 

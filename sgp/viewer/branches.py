@@ -81,9 +81,10 @@ def override_words(search: Mapping[str, Any]) -> str:
         f"{count} rollouts with {_overrides(number)}{'' if number in search['complete'] else ' (not all)'}"
         for number, count in enumerate(search["counts"], start=1)
     )
+    ordinal = {2: "second", 3: "third"}.get(search["ranks"], f"{search['ranks']}th")
     planned = (
         f"Planned in {search['seconds']:.1f} s: {counts}; at each step the unvisited candidates up to the "
-        f"{_ordinal(search['ranks'])} best, the second best of all steps first."
+        f"{ordinal} best, the second best of all steps first."
     )
     if search["overrides"] is None:
         over = len(search["complete"]) == search["most"]
@@ -97,7 +98,3 @@ def override_words(search: Mapping[str, Any]) -> str:
 
 def _overrides(number: int) -> str:
     return f"{number} override{'' if number == 1 else 's'}"
-
-
-def _ordinal(number: int) -> str:
-    return {2: "second", 3: "third"}.get(number, f"{number}th")

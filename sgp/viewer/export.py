@@ -139,8 +139,8 @@ def gif_frames(recorded: Recorded, places: list[int]) -> tuple[list[str], int]:
     objects = (*text.constants, *problem.objects)
     scenes = [Scene(objects, state, problem.goal) for state in recorded.states()]
     pictures, goal = draw_series(text, scenes), draw_goal(text, scenes[0])
-    wide, high = (max(sizes) for sizes in zip(*map(_size, pictures), strict=True))
-    goal_wide, goal_high = _size(goal)
+    wide, high = (max(sizes) for sizes in zip(*map(drawing.size, pictures), strict=True))
+    goal_wide, goal_high = drawing.size(goal)
     beside = wide < _BESIDE * high
     across, down = (wide + goal_wide, max(high, goal_high)) if beside else (max(wide, goal_wide), high + goal_high)
     pixel = max(1.0, across / WIDEST, down / HIGHEST)  # in the drawings' own units
@@ -164,18 +164,11 @@ def gif_frames(recorded: Recorded, places: list[int]) -> tuple[list[str], int]:
             words(_last_action(recorded, place), margin, margin + 10 * pixel + line, 13),
             words(_open_goals(recorded, place), margin, margin + 8 * pixel + 2 * line, 12, fill="#5c6470"),
             words("Goal", left, goal_top - 12 * pixel, 12, fill="#5c6470"),
-            _placed(pictures[place], margin, top + high - _size(pictures[place])[1]),
+            _placed(pictures[place], margin, top + high - drawing.size(pictures[place])[1]),
             _placed(goal, left, goal_top),
         ]
         frames.append(drawing.picture(width, height, parts, planner))
     return frames, round(width / pixel)
-
-
-def _size(svg: str) -> tuple[float, float]:
-    """Width and height of a drawing."""
-    found = re.match(r'<svg [^>]*?\bwidth="([\d.]+)" height="([\d.]+)"', svg)
-    assert found is not None
-    return float(found[1]), float(found[2])
 
 
 def _placed(svg: str, x: float, y: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,7 +84,7 @@ def _numbered(candidates: Sequence[Successor]) -> list[str]:
 
 def side_by_side(pictures: Sequence[tuple[str, Picture]], columns: int = 4) -> Picture:
     """Pictures in rows of at most `columns`, each below its caption; all columns are equally wide."""
-    sizes = [_size(each) for _, each in pictures]
+    sizes = [drawing.size(shown.svg) for _, shown in pictures]
     width = max([width for width, _ in sizes] + [7.0 * len(caption) for caption, _ in pictures], default=0) + _GAP
     parts, top = [], 0.0
     for start in range(0, len(pictures), columns):
@@ -98,12 +97,6 @@ def side_by_side(pictures: Sequence[tuple[str, Picture]], columns: int = 4) -> P
         top += _CAPTION + max(sizes[place][1] for place in row) + _GAP
     across = width * min(columns, len(pictures))
     return Picture(drawing.picture(across, top, parts, f"{len(pictures)} pictures", style=_ON_PAPER))
-
-
-def _size(shown: Picture) -> tuple[float, float]:
-    """Width and height of a picture."""
-    root = ElementTree.fromstring(shown.svg)
-    return float(root.attrib["width"]), float(root.attrib["height"])
 
 
 def _scene(task: Task, state: State | None = None) -> Scene:
