@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -226,17 +225,12 @@ def _difference(before: Sequence[int], picture: Sequence[int]) -> list[list[int]
     return [[first, len(before) - first - last, *picture[first : len(picture) - last]]]
 
 
-@dataclass
-class _Numbered:
+class _Numbered(dict[str, int]):
     """Distinct texts, numbered in order of first use."""
 
-    places: dict[str, int] = field(default_factory=dict)
-
-    def __getitem__(self, text: str) -> int:
-        return self.places.setdefault(text, len(self.places))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
 
 
 def ranked(step: Mapping[str, Any]) -> list[int]:
