@@ -35,7 +35,7 @@ SAME_LAYER = {
     "installed": {"errors"},
     "plugins": {"errors"},
     "progress": set(),
-    "workers": {"errors"},
+    "workers": {"errors", "progress"},
 }  # order within the lowest layer
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 
