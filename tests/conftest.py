@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.compilation import loaded_extension
 from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
-from sgp.service.first_use import are_compiled, compile_kernels
 from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, serving
 from tests.requirements import CHROMIUM, require
@@ -24,23 +24,11 @@ from tests.requirements import CHROMIUM, require
 os.environ.update({**ONE_THREAD, **os.environ})  # other processes compute beside the tests; threads would wait
 
 
-# Compiles the kernels of lifted search in a second process, while the first compiles the others.
-LIFTED_SEARCH = """
-from sgp.datasets.suite import load_suite
-from sgp.planning.lookahead import Lookahead
-from sgp.planning.task import Task
-
-task = Task(load_suite("state-centric").problems("gripper", "train")[0], "lifted")
-Lookahead("types", min_novel=16, representatives=True)(task, task.init)
-"""
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the kernels once, before the test processes start, each of which would compile them."""
-    if not hasattr(config, "workerinput") and not are_compiled():
-        print("compiling kernels, once for these sources; this takes a while", flush=True)
-        with subprocess.Popen([sys.executable, "-c", LIFTED_SEARCH], cwd=config.rootpath, stderr=subprocess.DEVNULL):
-            compile_kernels()
+    """Compile the kernels before the test processes start, unless they are compiled."""
+    if not hasattr(config, "workerinput") and loaded_extension() is None:
+        print("compiling kernels, once for these sources, which takes a minute", flush=True)
+        subprocess.run([sys.executable, "-m", "sgp.ahead_of_time"], check=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

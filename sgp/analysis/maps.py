@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import save_compiled
 from sgp.errors import InputError
 from sgp.planning.policy import Embedding, Successors
 from sgp.planning.rollout import Rollout, Step
@@ -170,7 +169,8 @@ def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     from sklearn.decomposition import PCA
     from umap import UMAP, umap_
 
-    save_compiled(umap_.smooth_knn_dist, umap_.compute_membership_strengths)
+    for function in (umap_.smooth_knn_dist, umap_.compute_membership_strengths):
+        function.enable_caching()  # umap compiles them in every process
     if rows.shape[1] > COMPONENTS:
         rows = PCA(min(COMPONENTS, len(rows)), random_state=_SEED).fit_transform(rows)
     umap = UMAP(

@@ -13,8 +13,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined
-from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, hash_step, insert_keys
+from sgp.compilation import compiled, inlined, kernel
+from sgp.planning.hash_table import (
+    EMPTY,
+    Ints,
+    Ints2D,
+    Ints3D,
+    Mask,
+    Mask2D,
+    Words,
+    Words2D,
+    empty_slots,
+    find_key,
+    hash_step,
+    insert_keys,
+)
 from sgp.planning.operators import toggle, true_atoms
 from sgp.planning.symmetry import mark_of
 
@@ -32,8 +45,8 @@ class Indexes(NamedTuple):
     """
 
     indptr: Ints  # [p + 1], start of each predicate's indexes
-    places: NDArray[np.bool_]  # [i, w], the argument positions whose objects are given
-    direct: Ints  # [i, 2], (position, first list): position -1 for none, SEVERAL for more (then no first list)
+    places: Mask2D  # [i, w], the argument positions whose objects are given
+    direct: Ints2D  # [i, 2], (position, first list): position -1 for none, SEVERAL for more (then no first list)
     lists: int  # number of lists of all indexes of at most one position
     hashed: int  # greatest number of indexes of several positions per predicate
 
@@ -63,19 +76,17 @@ class Atoms(NamedTuple):
 
     counts: Ints  # [2], the numbers of atoms and of lists
     predicates: Ints  # [c]
-    arguments: Ints  # [c, w], padded with -1
+    arguments: Ints2D  # [c, w], padded with -1
     keys: Words  # [c], hashes; two atoms collide with probability 2^-64
     slots: Ints  # hash table over `keys`
-    marks: Words  # [c, w], contribution of an atom to the signatures of its arguments
+    marks: Words2D  # [c, w], contribution of an atom to the signatures of its arguments
     true: Words  # [c / 64], bit set of the true atoms
     indexes: Indexes
-    links: Ints  # [c, k, 3], per index of the atom's predicate: list, next atom, previous atom
-    lists: Ints  # [l, 2], first atom and length
+    links: Ints3D  # [c, k, 3], per index of the atom's predicate: list, next atom, previous atom
+    lists: Ints2D  # [l, 2], first atom and length
     list_keys: Words  # [l], hashes of the lists of indexes of several positions
     list_slots: Ints  # hash table over `list_keys`
-    symmetric: NDArray[
-        np.bool_
-    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
+    symmetric: Mask  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
     signatures: Words  # [n]
 
     @classmethod
@@ -180,8 +191,8 @@ def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
     return int(number)
 
 
-@compiled
-def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints) -> Ints:
+@kernel
+def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints2D) -> Ints:
     """Return the numbers of atoms [k]; FULL for the last atoms if the table is full."""
     numbers = np.empty(len(rows), np.int32)
     for place in range(len(rows)):
@@ -230,7 +241,7 @@ def turn_all(atoms: Atoms, changed: Ints) -> None:
         _turn(atoms, atom)
 
 
-@compiled
+@kernel
 def make_true(atoms: Atoms, wanted: Ints) -> None:
     """Make exactly these distinct atoms true."""
     changed = atoms.true.copy()

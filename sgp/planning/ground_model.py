@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sgp.compilation import compiled
 from sgp.planning.atom_table import FULL, Atoms, make_true, numbers_of
 from sgp.planning.clock import check_limits, stop_flag
-from sgp.planning.hash_table import Ints
+from sgp.planning.hash_table import Ints, Mask
 from sgp.planning.joins import Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
-from sgp.planning.operators import CSR, Goal, Operators
+from sgp.planning.operators import CSR, Goal, Operators, relaxed_reachable
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
 from sgp.planning.symmetry import NO_SYMMETRY, Symmetry
-from sgp.planning.width_search import Ground, SearchLimits, SearchResult, search_states
+from sgp.planning.width_search import Ground, SearchLimits, SearchResult, search_ground
 
 MOST_INSTANCES = 100_000  # per schema; a Blocksworld task of this size takes 56 MB, and 64 tasks are solved together
 INSTANCE_BYTES = 1000  # per instance, at most, during instantiation
@@ -28,8 +26,6 @@ MODEL_SHARE = 0.25  # of the memory that the process may still use, so that othe
 
 _UNLIMITED = 2**40
 _NO_LISTS = CSR(np.zeros(0, np.int32), np.zeros(0, np.int32))
-
-_Mask = NDArray[np.bool_]
 
 
 class TooLarge(Exception):
@@ -69,7 +65,7 @@ class GroundModel(Instances):
         possible[needs.owners[needs.indices < 0]] = False
         known = needs.where(needs.indices >= 0)
         count = int(atoms.counts[0])
-        usable, true = _reached(known, known.transposed(count), adds, initial, possible)
+        usable, true = relaxed_reachable(known, known.transposed(count), adds, initial, possible)
         order = np.flatnonzero(true)
         order = order[np.lexsort((*atoms.arguments[order].T[::-1], atoms.predicates[order]))]
         names = index.atoms(atoms.predicates[order], atoms.arguments[order])
@@ -105,7 +101,7 @@ class GroundModel(Instances):
         """
         forms = self.forms(abstraction)
         ground = self.arrays(representatives)
-        _, result, _ = search_states(ground, None, forms, fluents, limits, representatives, 0, stop_flag())
+        result = search_ground(ground, forms, fluents, limits, representatives, stop_flag())
         check_limits()
         return self, result
 
@@ -143,7 +139,7 @@ class GroundModel(Instances):
         if not self.goal.possible:
             return True
         operators, every = self.operators, np.ones(len(self), np.bool_)
-        _, true = _reached(operators.needs, self._users, operators.adds, np.array(fluents, np.int32), every)
+        _, true = relaxed_reachable(operators.needs, self._users, operators.adds, np.array(fluents, np.int32), every)
         check_limits()
         return not true[self.goal.wanted].all()
 
@@ -178,51 +174,7 @@ def _added(atoms: Atoms, schemas: Schemas, rows: Ints) -> tuple[Atoms, CSR]:
     return atoms, adds
 
 
-def _usable(lists: CSR, index_of: Ints, usable: _Mask) -> CSR:
+def _usable(lists: CSR, index_of: Ints, usable: Mask) -> CSR:
     """Select the lists of usable actions and convert them to atom indices, without unreachable atoms."""
     indices = CSR(lists.indptr, index_of[lists.indices])
     return indices.where(indices.indices >= 0).rows(usable)
-
-
-@compiled
-def _reached(needs: CSR, users: CSR, adds: CSR, initial: Ints, possible: _Mask) -> tuple[_Mask, _Mask]:
-    """Return masks of the actions and atoms reachable under delete relaxation.
-
-    Only `possible` actions are considered. `users` has for each atom the actions that need it.
-    """
-    atoms = len(users.indptr) - 1
-    missing = needs.indptr[1:] - needs.indptr[:-1]
-    usable, true = np.zeros(len(possible), np.bool_), np.zeros(atoms, np.bool_)
-    waiting, count = np.empty(atoms, np.int32), 0
-    for atom in initial:
-        if not true[atom]:
-            true[atom] = True
-            waiting[count] = atom
-            count += 1
-    ready, total = np.empty(len(possible), np.int32), 0
-    for action in range(len(possible)):
-        if possible[action] and missing[action] == 0:
-            ready[total] = action
-            total += 1
-    done = 0
-    while total or done < count:
-        while total:
-            total -= 1
-            action = ready[total]
-            usable[action] = True
-            for place in range(adds.indptr[action], adds.indptr[action + 1]):
-                atom = adds.indices[place]
-                if not true[atom]:
-                    true[atom] = True
-                    waiting[count] = atom
-                    count += 1
-        if done < count:
-            atom = waiting[done]
-            done += 1
-            for place in range(users.indptr[atom], users.indptr[atom + 1]):
-                action = users.indices[place]
-                missing[action] -= 1
-                if possible[action] and missing[action] == 0:
-                    ready[total] = action
-                    total += 1
-    return usable, true

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined
+from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, find_atom, list_of_several, number_of
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import Ints, Words
+from sgp.planning.hash_table import Ints, Ints2D, Mask2D, Words, grow
 from sgp.planning.novelty_forms import Forms, is_unseen
 from sgp.planning.operators import CSR, has, is_in
 from sgp.planning.symmetry import is_representative
@@ -36,14 +36,14 @@ class Literals(NamedTuple):
 
     predicates: Ints  # [l]
     positive: NDArray[np.bool_]  # [l]
-    terms: Ints  # [l, w], parameters; objects counted down from -2; padded with -1
+    terms: Ints2D  # [l, w], parameters; objects counted down from -2; padded with -1
 
 
 class Rows(NamedTuple):
     """Lists of rows of numbers; list i is `rows[indptr[i] : indptr[i + 1]]`."""
 
     indptr: Ints
-    rows: Ints
+    rows: Ints2D
 
 
 class Schemas(NamedTuple):
@@ -52,7 +52,7 @@ class Schemas(NamedTuple):
     steps: Ints  # [s + 1], start of each schema's steps
     parameters: Ints  # [t], parameter that the step binds
     remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
-    fits: NDArray[np.bool_]  # [t, n], whether the object has one of the parameter's types
+    fits: Mask2D  # [t, n], whether the object has one of the parameter's types
     values: CSR  # [t], `fits` as lists
     sources: Rows  # [t], positive literals with the parameter, by earlier bindings (columns LITERAL to EXACT)
     supports: Rows  # [t], the literals of `sources` that remain incomplete, by current bindings
@@ -176,14 +176,14 @@ def _breaks_canonical_order(
     return bool(missing > 0)
 
 
-@compiled
+@kernel
 def instances(
     atoms: Atoms,
     schemas: Schemas,
     ranks: Ints,
     forms: Forms,
     only_new: bool,
-    rows: Ints,
+    rows: Ints2D,
     most: int,
     most_bindings: int,
     stop: StopFlag,
@@ -310,8 +310,8 @@ def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
     return order[np.argsort(key[order], kind="mergesort")]
 
 
-@compiled
-def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints, new: bool, without: CSR) -> tuple[int, CSR]:
+@kernel
+def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints2D, new: bool, without: CSR) -> tuple[int, CSR]:
     """Return the atom numbers of literals for instances [m, 1 + p], grouped as in the schemas' lists.
 
     -1 is for an atom without a number, or an atom in the corresponding list of `without`. With `new`, such atoms are

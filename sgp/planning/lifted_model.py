@@ -16,7 +16,7 @@ from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
 from sgp.planning.symmetry import signatures_of, symmetric_objects
-from sgp.planning.width_search import ONE_STEP, TOO_MANY, Lifted, SearchLimits, SearchResult, search_states
+from sgp.planning.width_search import ONE_STEP, TOO_MANY, Lifted, SearchLimits, SearchResult, search_lifted
 
 MOST_CANDIDATES = 100_000  # applicable actions of a state, one per class that differs only in interchangeable objects
 MOST_LISTED = 1_000_000  # applicable actions of a state, each counted
@@ -83,7 +83,7 @@ class LiftedModel:
         """Run a search with capacity for all of its atoms; the status is TOO_MANY or 0."""
         while True:
             state, forms = self._numbers_of(fluents), self._forms_of(abstraction)
-            found = search_states(None, self._lifted, forms, state, limits, representatives, most, stop_flag())
+            found = search_lifted(self._lifted, forms, state, limits, representatives, most, stop_flag())
             check_limits()
             if found[0] != FULL:
                 return found

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined
-from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, hash_step
+from sgp.compilation import compiled, inlined, kernel
+from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Words, empty_slots, find_key, hash_step
 
 Abstraction = Literal["none", "types", "base", "goals"]
 
@@ -22,7 +22,7 @@ class Forms(NamedTuple):
     other arguments are replaced by their types. Two forms share a number with probability 2^-64.
     """
 
-    numbers: Ints  # [c, w], padded with -1; -1 first for an atom without computed forms
+    numbers: Ints2D  # [c, w], padded with -1; -1 first for an atom without computed forms
     keys: Words  # [c w], hashes of the forms
     slots: Ints  # hash table over `keys`
     total: Ints  # number of forms [1]
@@ -70,8 +70,8 @@ def learn_forms(forms: Forms, predicate: int, row: Ints, atom: int) -> None:
         forms.numbers[atom, argument] = forms.slots[slot]
 
 
-@compiled
-def learn_all_forms(forms: Forms, predicates: Ints, arguments: Ints) -> None:
+@kernel
+def learn_all_forms(forms: Forms, predicates: Ints, arguments: Ints2D) -> None:
     """Compute the forms of all atoms [a] that have a predicate."""
     for atom in range(len(predicates)):
         if predicates[atom] >= 0:

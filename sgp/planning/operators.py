@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, mix
-from sgp.planning.hash_table import Ints, Words
+from sgp.compilation import compiled, kernel
+from sgp.planning.hash_table import Ints, Mask, Words, mix
 
 
 class CSR(NamedTuple):
@@ -87,7 +87,7 @@ class Goal(NamedTuple):
     possible: bool
 
 
-@compiled
+@kernel
 def words_of(fluents: Ints, atoms: int) -> Words:
     """Return the state [w] with exactly these fluents true: bit a % 64 of word a // 64 is fluent a."""
     state = np.zeros(max((atoms + 63) // 64, 1), np.uint64)
@@ -210,7 +210,7 @@ def half_identity(atom: int, half: int) -> np.uint64:
     return mix(np.uint64(2 * atom + half + 1) * np.uint64(0x9E3779B97F4A7C15))
 
 
-@compiled
+@kernel
 def state_identity(fluents: Ints) -> Words:
     """Return the identity [2] of the state of these fluents; two states collide with probability 2^-128."""
     identity = np.zeros(2, np.uint64)
@@ -220,10 +220,54 @@ def state_identity(fluents: Ints) -> Words:
     return identity
 
 
-@compiled
+@kernel
 def state_identities(fluents: Ints, indptr: NDArray[np.int64], changed: Ints) -> Words:
     """Return the identities [n, 2] of states that differ from the given one in `changed`, row by row."""
     identities, here = np.empty((len(indptr) - 1, 2), np.uint64), state_identity(fluents)
     for row in range(len(identities)):
         identities[row] = here ^ state_identity(changed[indptr[row] : indptr[row + 1]])
     return identities
+
+
+@kernel
+def relaxed_reachable(needs: CSR, users: CSR, adds: CSR, initial: Ints, possible: Mask) -> tuple[Mask, Mask]:
+    """Return masks of the actions and atoms reachable under delete relaxation.
+
+    Only `possible` actions are considered. `users` has for each atom the actions that need it.
+    """
+    atoms = len(users.indptr) - 1
+    missing = needs.indptr[1:] - needs.indptr[:-1]
+    usable, true = np.zeros(len(possible), np.bool_), np.zeros(atoms, np.bool_)
+    waiting, count = np.empty(atoms, np.int32), 0
+    for atom in initial:
+        if not true[atom]:
+            true[atom] = True
+            waiting[count] = atom
+            count += 1
+    ready, total = np.empty(len(possible), np.int32), 0
+    for action in range(len(possible)):
+        if possible[action] and missing[action] == 0:
+            ready[total] = action
+            total += 1
+    done = 0
+    while total or done < count:
+        while total:
+            total -= 1
+            action = ready[total]
+            usable[action] = True
+            for place in range(adds.indptr[action], adds.indptr[action + 1]):
+                atom = adds.indices[place]
+                if not true[atom]:
+                    true[atom] = True
+                    waiting[count] = atom
+                    count += 1
+        if done < count:
+            atom = waiting[done]
+            done += 1
+            for place in range(users.indptr[atom], users.indptr[atom + 1]):
+                action = users.indices[place]
+                missing[action] -= 1
+                if possible[action] and missing[action] == 0:
+                    ready[total] = action
+                    total += 1
+    return usable, true

@@ -12,11 +12,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sgp.compilation import compiled, mix
+from sgp.compilation import compiled, kernel
 from sgp.planning.clock import with_limit_checks
-from sgp.planning.hash_table import EMPTY, Ints, Words, find_key, hash_step
+from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_key, hash_step, mix
 from sgp.planning.operators import half_identity, has, is_in, true_atoms
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import ProblemIndex
@@ -30,15 +29,11 @@ class Symmetry(NamedTuple):
     Fluent a adds `marks[a, place]` to the signature of its argument at that position.
     """
 
-    symmetric: NDArray[
-        np.bool_
-    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
+    symmetric: Mask  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
     always: Words  # [n], signatures without true fluents
-    merged: NDArray[
-        np.bool_
-    ]  # [n], whether states that differ only in names of these objects are merged; no atom has two of them
-    arguments: Ints  # [a, w]
-    marks: Words  # [a, w]
+    merged: Mask  # [n], whether states that differ only in names of these objects are merged; no atom has two of them
+    arguments: Ints2D  # [a, w]
+    marks: Words2D  # [a, w]
 
     @classmethod
     def of(cls, index: ProblemIndex, predicates: Ints, arguments: Ints) -> Symmetry:
@@ -57,7 +52,7 @@ NO_SYMMETRY = Symmetry(
 """No objects: every action is its own representative."""
 
 
-def symmetric_objects(index: ProblemIndex) -> tuple[NDArray[np.bool_], Ints]:
+def symmetric_objects(index: ProblemIndex) -> tuple[Mask, Ints]:
     """Return a mask [n] of objects that only fluents distinguish from another object, and kinds, -1 for none."""
     own = [parameter.name for parameter in index.problem.objects]  # constants are never interchangeable
     fluent = index.domain.fluent_predicates
@@ -85,7 +80,7 @@ def _occurrences(
     return {name: frozenset(own) for name, own in found.items()}
 
 
-@compiled
+@kernel
 def signatures_of(kinds: Ints) -> Words:
     """Return the signatures [n] of objects of these kinds, without true fluents."""
     signatures = np.empty(len(kinds), np.uint64)
@@ -105,8 +100,8 @@ def mark_of(predicate: int, row: Ints, place: int) -> np.uint64:
     return mark
 
 
-@compiled
-def _marks(symmetric: NDArray[np.bool_], predicates: Ints, arguments: Ints) -> Words:
+@kernel
+def _marks(symmetric: Mask, predicates: Ints, arguments: Ints2D) -> Words2D:
     marks = np.zeros(arguments.shape, np.uint64)
     for atom in range(len(predicates)):
         for place in range(arguments.shape[1]):
@@ -115,7 +110,7 @@ def _marks(symmetric: NDArray[np.bool_], predicates: Ints, arguments: Ints) -> W
     return marks
 
 
-def _merged(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
+def _merged(kinds: Ints, arguments: Ints) -> Mask:
     """Return a mask [n] of merged objects: largest kinds first, no two in one atom."""
     together = _together(kinds, arguments)
     chosen: list[int] = []
@@ -125,8 +120,8 @@ def _merged(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
     return np.isin(kinds, chosen)
 
 
-@compiled
-def _together(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
+@kernel
+def _together(kinds: Ints, arguments: Ints2D) -> Mask:
     """Return a mask [k, k] of kinds of which two different objects are in one atom."""
     count = kinds.max() + 1
     together = np.zeros((count, count), np.bool_)
@@ -140,7 +135,7 @@ def _together(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
     return together
 
 
-@compiled
+@kernel
 def signatures_in(symmetry: Symmetry, fluents: Ints) -> Words:
     """Return the signatures [n] in the state of these fluents."""
     signatures = symmetry.always.copy()
@@ -168,7 +163,7 @@ def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: I
 
 
 @compiled
-def rank_objects(symmetric: NDArray[np.bool_], signatures: Words, ranks: Ints) -> None:
+def rank_objects(symmetric: Mask, signatures: Words, ranks: Ints) -> None:
     """Write the rank of each object [n] within its current class of interchangeable objects, from 0."""
     size = 16
     while size < 2 * len(ranks):
@@ -240,8 +235,8 @@ def symmetric_identity(symmetry: Symmetry, state: Words) -> Words:
     return identity
 
 
-@compiled
-def symmetric_identities(symmetry: Symmetry, states: Words) -> Words:
+@kernel
+def symmetric_identities(symmetry: Symmetry, states: Words2D) -> Words:
     """Return the identities [n, 2] of states [n, w]."""
     identities = np.empty((len(states), 2), np.uint64)
     for row in range(len(states)):

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined
+from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import EMPTY, Ints, Words, find_row, insert_keys
+from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Words, Words2D, find_row, grow, insert_keys
 from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atoms
 from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
 from sgp.planning.operators import (
@@ -41,9 +41,9 @@ class Ground(NamedTuple):
     """A problem with m ground actions over a atoms."""
 
     operators: Operators
-    rows: Ints  # [m, 1 + p], schema and arguments, padded with -1
+    rows: Ints2D  # [m, 1 + p], schema and arguments, padded with -1
     predicates: Ints  # [a]
-    arguments: Ints  # [a, w]
+    arguments: Ints2D  # [a, w]
     symmetry: Symmetry
     goal: Goal
     most_adds: int  # of one action
@@ -85,8 +85,8 @@ class SearchResult(NamedTuple):
     probability 2^-128.
     """
 
-    steps: Ints  # [n, 4]
-    identities: Words  # [n, 2]
+    steps: Ints2D  # [n, 4]
+    identities: Words2D  # [n, 2]
     indptr: NDArray[np.int64]  # [n + 1]
     changed: Ints  # candidate i differs from the first state in the fluents changed[indptr[i] : indptr[i + 1]]
 
@@ -97,6 +97,22 @@ class _Watched(NamedTuple):
     actions: Ints
     indptr: Ints
     literals: Ints  # 2a requires fluent a to be false, 2a + 1 true
+
+
+@kernel
+def search_ground(
+    ground: Ground, forms: Forms, state: Ints, limits: SearchLimits, representatives: bool, stop: StopFlag
+) -> SearchResult:
+    """Return the candidates of a state in a problem with ground actions; see `search_states`."""
+    return search_states(ground, None, forms, state, limits, representatives, 0, stop)[1]
+
+
+@kernel
+def search_lifted(
+    lifted: Lifted, forms: Forms, state: Ints, limits: SearchLimits, representatives: bool, most: int, stop: StopFlag
+) -> tuple[int, SearchResult, Ints]:
+    """Return the candidates of a state in a lifted problem; see `search_states`."""
+    return search_states(None, lifted, forms, state, limits, representatives, most, stop)
 
 
 @compiled

@@ -290,15 +290,8 @@ def main() -> None:
 
 def _run(send: Callable[[str, Any], None], name: str, seconds: float, arguments: Mapping[str, Any]) -> bool:
     """Run one job; whether the process can go on."""
-    from sgp.service import first_use, jobs
+    from sgp.service import jobs
 
-    if not first_use.are_compiled():  # before its seconds begin
-        send("progress", {"doing": "compiling kernels, once for this version"})
-        try:
-            first_use.compile_kernels()
-        except Exception:  # the job may need none of them, and reports what it cannot do itself
-            traceback.print_exc()
-        send("progress", {"doing": ""})
     send("begun", None)
     # The alarm is heard by Python alone; the system's limit also ends native code that does not return.
     spent = resource.getrusage(resource.RUSAGE_SELF)

@@ -17,7 +17,7 @@ from sgp.planning.planner import Limit, Planner, outcome_of
 from sgp.planning.policy import one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.planning.width_search import SearchLimits, search_states
+from sgp.planning.width_search import SearchLimits, search_ground
 from tests.planning.test_planner import Indifferent
 
 
@@ -108,8 +108,7 @@ def test_compiled_searches_stop_between_two_candidates(task):
     fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000)
     ground, forms = task.model.arrays(symmetric=False), task.model.forms("none")
     found = [
-        len(search_states(ground, None, forms, fluents, limits, False, 0, np.array([told]))[1].steps)
-        for told in (False, True)
+        len(search_ground(ground, forms, fluents, limits, False, np.array([told])).steps) for told in (False, True)
     ]
     assert found[0] > 1
     assert found[1] == 0

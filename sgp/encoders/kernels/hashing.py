@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, mix
-from sgp.planning.hash_table import EMPTY, empty_slots, find_key, insert_keys
+from sgp.compilation import inlined, kernel
+from sgp.planning.hash_table import EMPTY, Ints, empty_slots, find_key, insert_keys, mix
 
-Ints = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
+Hashes2D = Annotated[Hashes, 2]
+Hashes3D = Annotated[Hashes, 3]
 
 
 class HashTable(NamedTuple):
@@ -36,19 +37,19 @@ def find(slots: Ints, keys: Hashes, values: Ints, key: np.uint64) -> int:
     return int(values[entry]) if entry >= 0 else EMPTY
 
 
-@compiled
+@kernel
 def pair(salt: int, first: np.uint64, second: np.uint64) -> np.uint64:
     """Return the hash of an ordered pair; different salts separate kinds of hashes."""
     return mix(mix(first + np.uint64(salt) * np.uint64(0x9E3779B97F4A7C15)) ^ (second * np.uint64(0xD6E8FEB86659FD93)))
 
 
-@compiled
+@kernel
 def number(salt: int, value: int) -> np.uint64:
     """Return the hash of a small number."""
     return mix(np.uint64(salt) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value + 1))
 
 
-@compiled
+@kernel
 def total_of_set(values: Hashes) -> np.uint64:
     """Return the hash of a set: the sum of the hashes of the distinct values, which are sorted in place."""
     values.sort()

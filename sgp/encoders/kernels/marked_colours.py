@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined, mix
-from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair, total_of_set
+from sgp.compilation import compiled, inlined, kernel
+from sgp.encoders.kernels.hashing import Hashes, number, pair, total_of_set
+from sgp.planning.hash_table import Ints, grow, mix
 
 Flags = NDArray[np.bool_]
 
@@ -73,7 +74,7 @@ class Exchange(NamedTuple):
     now: Hashes
 
 
-@compiled
+@kernel
 def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
     """Return an atom's colour by its truth before and after the transition."""
     return pair(ATOM, kind, np.uint64(2 * before + after))

@@ -7,13 +7,13 @@ absent. Two different features share a hash with a probability of about 10^-19.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined, mix
-from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find, number, pair, total_of_set
+from sgp.compilation import compiled, inlined, kernel
+from sgp.encoders.kernels.hashing import Hashes, HashTable, find, number, pair, total_of_set
 from sgp.encoders.kernels.marked_colours import (
     ATOM,
     EDGE,
@@ -36,6 +36,7 @@ from sgp.encoders.kernels.marked_walks import (
     walks_from,
 )
 from sgp.planning.clock import StopFlag
+from sgp.planning.hash_table import Ints, grow, mix
 
 # The upper six bits of 2^i times a de Bruijn sequence differ for all i, so one look-up finds the index of a set bit.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -61,7 +62,7 @@ class Tokens(NamedTuple):
     around: Hashes  # at least as long as the number of their arguments
 
 
-@compiled
+@kernel
 def transition_features(
     layout: MarkedLayout,
     iterations: int,
@@ -277,9 +278,12 @@ def _take_sorted(features: Hashes, counted: bool, out: Hashes, total: int) -> in
     return total
 
 
-@compiled
+@kernel
 def measured_rows(
-    first: NDArray[np.int64], columns: NDArray[np.int64], numbers: NDArray[np.float64], weights: NDArray[np.float64]
+    first: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    numbers: Annotated[NDArray[np.float64], 2],
+    weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Hashes]:
     """Return each row's product with the weights [b], its squared norm [b], and its 128-bit hash [b, 2].
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow
-from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair
+from sgp.compilation import compiled
+from sgp.encoders.kernels.hashing import Hashes, number, pair
 from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout
+from sgp.planning.hash_table import Ints, grow
 
 
 class Steps(NamedTuple):

@@ -12,14 +12,15 @@ their neighbours. An object's hash is updated by the changed neighbours only, wh
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, mix
-from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find
+from sgp.compilation import compiled, kernel
+from sgp.encoders.kernels.hashing import Hashes2D, Hashes3D, HashTable, find
 from sgp.planning.clock import StopFlag
+from sgp.planning.hash_table import Ints, Ints2D, mix
 
 UNSEEN = -1  # a colour outside the vocabulary; equals the EMPTY value of its table
 ABSENT = -2  # colour of an atom that is not a node
@@ -52,35 +53,35 @@ class Colouring(NamedTuple):
     Edges are indices of `GraphLayout.arguments`; each object has a linked list of its edges to atoms that are nodes.
     """
 
-    colour: Ints  # [k + 1, n + a]
-    sums: Hashes  # [k + 1, n, 2], sum of the neighbours' hashes, number of unseen neighbours; only for multisets
+    colour: Ints2D  # [k + 1, n + a]
+    sums: Hashes3D  # [k + 1, n, 2], sum of the neighbours' hashes, number of unseen neighbours; only for multisets
     histogram: NDArray[np.float32]  # [D]
     holds: NDArray[np.bool_]  # [a]
     true: Ints  # [a], the true fluent atoms are the first `counts[0]` entries
     counts: NDArray[np.int64]  # [3]: number of true fluent atoms, last stamp of nodes, last stamp of pairs
-    edges: Ints  # [e, 3], an edge's atom, and the next and previous edge in its object's list
+    edges: Ints2D  # [e, 3], an edge's atom, and the next and previous edge in its object's list
     head: Ints  # [n], the first edge of an object
     stamps: NDArray[np.int64]  # [n + a], stamp of a node's last visit
     pair_stamps: NDArray[np.int64]  # [arity x D], stamp of a (label, colour) pair's last visit; only for set hashes
-    altered: Ints  # [(k + 1)(n + a), 2], nodes whose colour changed and their old colours, level by level
+    altered: Ints2D  # [(k + 1)(n + a), 2], nodes whose colour changed and their old colours, level by level
     reached: Ints  # [k(n + a)], nodes that were refined again, level by level
-    old_sums: Hashes  # [k(n + a), 2], earlier `sums` of the reached nodes
-    ends: NDArray[np.int64]  # [k + 2, 2], start of each level's nodes in `altered` and `reached`
+    old_sums: Hashes2D  # [k(n + a), 2], earlier `sums` of the reached nodes
+    ends: Annotated[NDArray[np.int64], 2]  # [k + 2, 2], start of each level's nodes in `altered` and `reached`
 
 
-@compiled
+@kernel
 def start_hash(level: int, colour: int) -> np.uint64:
     """Return the hash of a node of this colour without neighbours, at a refinement level (from 1)."""
     return mix(np.uint64(0x9E3779B97F4A7C15) * np.uint64(level) + np.uint64(colour) + np.uint64(1))
 
 
-@compiled
+@kernel
 def neighbour_hash(label: int, colour: int) -> np.uint64:
     """Return a neighbour's summand of a neighbourhood's hash."""
     return mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
 
 
-@compiled
+@kernel
 def start_colouring(
     layout: GraphLayout,
     table: HashTable,
@@ -129,7 +130,7 @@ def start_colouring(
     return colouring
 
 
-@compiled
+@kernel
 def candidate_histograms(
     layout: GraphLayout,
     table: HashTable,
@@ -140,7 +141,7 @@ def candidate_histograms(
     first_candidate: NDArray[np.int64],
     first_change: NDArray[np.int64],
     changed: Ints,
-    out: NDArray[np.float32],
+    out: Annotated[NDArray[np.float32], 2],
     stop: StopFlag,
 ) -> None:
     """Write the histogram of each of b candidates of s states into its row of `out` [b, D].

@@ -1,0 +1,37 @@
+"""Build hook: compiles the kernels into the wheel, and into the checkout of an editable installation."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class KernelHook(BuildHookInterface[Any]):
+    """Adds the extension module of the kernels to the wheel."""
+
+    def dependencies(self) -> list[str]:
+        """Return what the build needs besides hatchling: the imports of the kernels' modules, numba, a C compiler."""
+        needed = [
+            "filelock",
+            "lazy-loader",
+            "numba>=0.61",
+            "numpy>=2",
+            "platformdirs",
+            "pymimir==0.13.63",
+            "setuptools",
+        ]
+        return needed if shutil.which("cc") else [*needed, "ziglang"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the extension module."""
+        sys.path.insert(0, self.root)
+        from sgp.ahead_of_time import build
+
+        file = build(Path(self.root, "sgp"))
+        if version != "editable":
+            build_data.update(pure_python=False, infer_tag=True)
+            build_data["force_include"][str(file)] = f"sgp/{file.name}"

@@ -1,0 +1,158 @@
+"""Compilation of all kernels into an extension module: `python -m sgp.ahead_of_time`.
+
+Numba writes the extension module (`numba.pycc`), with a C compiler. Where it is used, it needs neither. It runs on any
+processor of its architecture, on x86-64 with the instructions of version 2 (all processors since 2009).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import platform
+import shlex
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from types import FunctionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+from filelock import FileLock
+
+from sgp.compilation import KERNEL_MODULES, c_compiler, export_name, extension_folders, extension_name
+from sgp.errors import ToolError
+
+_CPU = {"x86_64": "x86-64-v2", "AMD64": "x86-64-v2"}.get(platform.machine(), "generic")
+
+
+def build(folder: Path) -> Path:
+    """Write the extension module for the present sources into a folder, remove those for older ones, return its path.
+
+    Raises ToolError without a C compiler, filelock.Timeout while another process builds, OSError for a folder that
+    cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / (extension_name() + EXTENSION_SUFFIXES[0])
+    with FileLock(folder / ".kernels.lock", timeout=0):
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".kernels-") as temporary:
+                os.replace(_compile(Path(temporary)), target)
+            for file in folder.glob(f"_kernels_*{EXTENSION_SUFFIXES[0]}"):
+                if file != target:
+                    file.unlink()
+    return target
+
+
+def _compile(folder: Path) -> Path:
+    """Write the extension module into an empty folder."""
+    if not (compiler := c_compiler()):
+        raise ToolError("no C compiler to compile kernels; install one, or the package ziglang")
+    link = shlex.join([*shlex.split(compiler), "-shared"])
+    os.environ.update(CC=compiler, CXX=os.environ.get("CXX", compiler), LDSHARED=link)
+    os.environ.update(NUMBA_CPU_NAME=_CPU, NUMBA_CPU_FEATURES="", NUMBA_OPT="0")
+    from numba.core.registry import cpu_target
+
+    cpu_target.target_context  # noqa: B018  made with the optimisation level of now
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pycc is to be deprecated once numba has a successor
+        from numba.pycc import CC
+        from numba.pycc import compiler as pycc
+
+    compile_extra = pycc.compile_extra
+
+    def compile_one(
+        typing: Any, target: Any, function: Any, arguments: Any, result: Any, flags: Any, **others: Any
+    ) -> Any:
+        """Compile a function with the flags of `numba.njit(nogil=True)` and without optimisation.
+
+        The whole module is optimised once at its end. Inlining changes the flags, so each function has its own.
+        """
+        flags = flags.copy()
+        flags.enable_ssa = flags.release_gil = True
+        _set_optimisation(0)
+        compiled = compile_extra(typing, target, function, arguments, result, flags, **others)
+        _set_optimisation(3)
+        return compiled
+
+    extension = CC(extension_name(), source_module=__name__)
+    extension.output_dir, extension.target_cpu = str(folder), _CPU
+    for function, arguments in kernel_types().items():
+        extension.export(export_name(function), arguments)(function)
+    pycc.compile_extra = compile_one
+    _set_optimisation(3)
+    extension.compile()
+    return folder / str(extension.output_file)
+
+
+def _set_optimisation(level: int) -> None:
+    import numba
+
+    os.environ["NUMBA_OPT"] = str(level)
+    numba.config.reload_config()
+
+
+def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:
+    """Return the Python functions of all kernels with numba's types of their arguments.
+
+    In the modules of kernels, all compiled functions are replaced by numba's.
+    """
+    import numba
+
+    njit = partial(numba.njit, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    modules = [importlib.import_module(f"sgp.{name}") for name in KERNEL_MODULES]
+    kernels, replaced = {}, {}
+    for module in modules:
+        for value in vars(module).values():
+            function = inspect.unwrap(value) if callable(value) else None
+            if getattr(function, "__module__", "") != module.__name__:
+                continue
+            if function is not value:
+                kernels[function] = _argument_types(function)
+                replaced[value] = njit()(function)
+            elif hasattr(function, "inline"):
+                replaced[value] = njit(inline=function.inline)(function)
+    for module in modules:
+        for name, value in vars(module).items():
+            if isinstance(value, FunctionType) and value in replaced:
+                setattr(module, name, replaced[value])
+    return kernels
+
+
+def _argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
+    hints = get_type_hints(function, include_extras=True)
+    return tuple(_numba_type(hint) for name, hint in hints.items() if name != "return")
+
+
+def _numba_type(annotation: Any) -> Any:
+    """Return numba's type for an annotation: a number, an array, a tuple or a NamedTuple."""
+    from numba import from_dtype, types
+
+    if annotation in (int, bool):
+        return types.int64 if annotation is int else types.boolean
+    if isinstance(annotation, type) and issubclass(annotation, np.generic):
+        return from_dtype(np.dtype(annotation))
+    array, dimensions = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, 1)
+    if get_origin(array) is np.ndarray:
+        (dtype,) = get_args(get_args(array)[1])
+        return types.Array(from_dtype(np.dtype(dtype)), dimensions, "C")
+    if get_origin(annotation) is tuple:
+        return types.BaseTuple.from_types(tuple(map(_numba_type, get_args(annotation))))
+    fields = get_type_hints(annotation, include_extras=True)
+    return types.BaseTuple.from_types(tuple(_numba_type(fields[name]) for name in annotation._fields), annotation)
+
+
+def main() -> None:
+    """Build in the package's folder, or in the user's cache where that cannot be written."""
+    for folder in extension_folders():
+        with suppress(OSError):
+            print(build(folder))
+            return
+
+
+if __name__ == "__main__":
+    main()
