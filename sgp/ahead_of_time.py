@@ -10,7 +10,6 @@ import importlib
 import inspect
 import os
 import platform
-import shlex
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -50,18 +49,15 @@ def build(folder: Path) -> Path:
 
 def _compile(folder: Path) -> Path:
     """Write the extension module into an empty folder."""
-    if not (compiler := c_compiler()):
-        raise ToolError("no C compiler to compile kernels; install one, or the package ziglang")
-    link = shlex.join([*shlex.split(compiler), "-shared"])
-    os.environ.update(CC=compiler, CXX=os.environ.get("CXX", compiler), LDSHARED=link)
+    os.environ.update(_compilers())
     os.environ.update(NUMBA_CPU_NAME=_CPU, NUMBA_CPU_FEATURES="", NUMBA_OPT="0")
     from numba.core.registry import cpu_target
 
     cpu_target.target_context  # noqa: B018  made with the optimisation level of now
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pycc is to be deprecated once numba has a successor
-        from numba.pycc import CC
-        from numba.pycc import compiler as pycc
+        pycc: Any = importlib.import_module("numba.pycc.compiler")
+        cc: Any = importlib.import_module("numba.pycc.cc")
 
     compile_extra = pycc.compile_extra
 
@@ -79,7 +75,7 @@ def _compile(folder: Path) -> Path:
         _set_optimisation(3)
         return compiled
 
-    extension = CC(extension_name(), source_module=__name__)
+    extension = cc.CC(extension_name(), source_module=__name__)
     extension.output_dir, extension.target_cpu = str(folder), _CPU
     for function, arguments in kernel_types().items():
         extension.export(export_name(function), arguments)(function)
@@ -89,11 +85,19 @@ def _compile(folder: Path) -> Path:
     return folder / str(extension.output_file)
 
 
-def _set_optimisation(level: int) -> None:
-    import numba
+def _compilers() -> dict[str, str]:
+    """Return the environment that makes setuptools use a C and C++ compiler: its own choice, or ziglang's."""
+    if not (compiler := c_compiler()):
+        raise ToolError("no C compiler to compile kernels; install one, or the package ziglang")
+    if "ziglang" not in compiler:
+        return {}
+    cpp = compiler.removesuffix("cc") + "c++"
+    return {"CC": compiler, "CXX": cpp, "LDSHARED": f"{cpp} -shared", "LDCXXSHARED": f"{cpp} -shared"}
 
+
+def _set_optimisation(level: int) -> None:
     os.environ["NUMBA_OPT"] = str(level)
-    numba.config.reload_config()
+    importlib.import_module("numba").config.reload_config()
 
 
 def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:
@@ -101,23 +105,21 @@ def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:
 
     In the modules of kernels, all compiled functions are replaced by numba's.
     """
-    import numba
-
-    njit = partial(numba.njit, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    njit = partial(importlib.import_module("numba").njit, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
     modules = [importlib.import_module(f"sgp.{name}") for name in KERNEL_MODULES]
     kernels, replaced = {}, {}
     for module in modules:
         for value in vars(module).values():
-            function = inspect.unwrap(value) if callable(value) else None
-            if getattr(function, "__module__", "") != module.__name__:
+            if not isinstance(value, FunctionType) or value.__module__ != module.__name__:
                 continue
+            function = inspect.unwrap(value)
             if function is not value:
                 kernels[function] = _argument_types(function)
                 replaced[value] = njit()(function)
             elif hasattr(function, "inline"):
                 replaced[value] = njit(inline=function.inline)(function)
     for module in modules:
-        for name, value in vars(module).items():
+        for name, value in list(vars(module).items()):
             if isinstance(value, FunctionType) and value in replaced:
                 setattr(module, name, replaced[value])
     return kernels
@@ -130,16 +132,16 @@ def _argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
 
 def _numba_type(annotation: Any) -> Any:
     """Return numba's type for an annotation: a number, an array, a tuple or a NamedTuple."""
-    from numba import from_dtype, types
-
+    numba: Any = importlib.import_module("numba")
+    types = numba.types
     if annotation in (int, bool):
         return types.int64 if annotation is int else types.boolean
     if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        return from_dtype(np.dtype(annotation))
+        return numba.from_dtype(np.dtype(annotation))
     array, dimensions = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, 1)
     if get_origin(array) is np.ndarray:
         (dtype,) = get_args(get_args(array)[1])
-        return types.Array(from_dtype(np.dtype(dtype)), dimensions, "C")
+        return types.Array(numba.from_dtype(np.dtype(dtype)), dimensions, "C")
     if get_origin(annotation) is tuple:
         return types.BaseTuple.from_types(tuple(map(_numba_type, get_args(annotation))))
     fields = get_type_hints(annotation, include_extras=True)
