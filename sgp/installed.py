@@ -10,13 +10,14 @@ from pathlib import Path
 
 from sgp.errors import MissingLibrary, StoreError
 
+DISTRIBUTION = "sgp-planning"  # imported as sgp
 _OTHERWISE = {"PIL": "pillow", "sklearn": "scikit-learn", "umap": "umap-learn", "_wlplan": "wlplan"}
 
 
 def version() -> str:
     """Version of the package; "unknown" for a checkout that is not installed."""
     try:
-        return importlib.metadata.version("sgp")
+        return importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
 
@@ -39,7 +40,7 @@ def requirement(module: str) -> str:
     """Return the smallest extra of the package that includes a module's library, or else the library itself."""
     library = _OTHERWISE.get(module, module).replace("_", "-").lower()
     try:
-        lines = importlib.metadata.requires("sgp") or ()
+        lines = importlib.metadata.requires(DISTRIBUTION) or ()
     except importlib.metadata.PackageNotFoundError:  # a checkout that is not installed
         return library
     extras: dict[str, list[str]] = {}  # libraries by extra
@@ -48,7 +49,7 @@ def requirement(module: str) -> str:
         if name and extra:
             extras.setdefault(extra.group(1), []).append(name.group().lower().replace("_", "-"))
     bringing = [extra for extra, libraries in extras.items() if library in libraries]
-    return f"sgp[{min(bringing, key=lambda extra: len(extras[extra]))}]" if bringing else library
+    return f"{DISTRIBUTION}[{min(bringing, key=lambda extra: len(extras[extra]))}]" if bringing else library
 
 
 def missing(what: str, error: ModuleNotFoundError) -> MissingLibrary | None:

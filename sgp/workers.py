@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from sgp.errors import ConfigurationError, ToolError
+from sgp.installed import lacking
 
 Result = TypeVar("Result")
 Arguments = tuple[Any, ...]
@@ -250,9 +251,7 @@ def _connected(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ToolError(
-            "ray is missing, which '--cluster' needs; install the extra with pip install -e '.[cluster]'"
-        ) from error
+        raise ToolError(lacking("'--cluster'", "ray")) from error
     with _connecting:
         if ray.is_initialized():
             if address in _joined:

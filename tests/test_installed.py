@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import sgp
 from sgp.datasets.store import home
 from sgp.errors import MissingLibrary, StoreError, expected_one_of
-from sgp.installed import bundled, lacking, missing, requirement, version
+from sgp.installed import DISTRIBUTION, bundled, lacking, missing, requirement, version
 
 
 def test_a_checkout_finds_its_own_folders_and_a_wheel_those_inside_it(tmp_path, monkeypatch):
@@ -35,10 +36,19 @@ def test_runs_lie_in_the_users_folder_unless_told_otherwise(tmp_path, monkeypatc
 def test_a_library_is_asked_for_by_the_smallest_extra_that_brings_it(monkeypatch):
     lines = ["numpy>=1", 'ray>=2; extra == "all"', 'torch; extra == "all"', 'torch; extra == "networks"']
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: lines)
-    assert requirement("torch") == "sgp[networks]"
-    assert requirement("ray") == "sgp[all]"
+    assert requirement("torch") == "sgp-planning[networks]"
+    assert requirement("ray") == "sgp-planning[all]"
     assert requirement("PIL") == "pillow"
-    assert 'pip install "sgp[networks]"' in lacking("the LSTM", "torch")
+    assert 'pip install "sgp-planning[networks]"' in lacking("the LSTM", "torch")
+
+
+def test_no_text_names_the_distribution_of_another_project():
+    top = Path(sgp.__file__).resolve().parents[1]
+    files = [file for folder in ("sgp", "dashboard", "docs", "notebooks") for file in (top / folder).rglob("*")]
+    texts = [file for file in [*files, *top.glob("*.*")] if file.suffix in (".py", ".md", ".toml", ".yml", ".txt")]
+    foreign = re.compile(r"(?<![\w.-])sgp\[\w|pip install [\"']?sgp(?![\w-])")
+    assert len(texts) > 200
+    assert [file for file in texts if foreign.search(file.read_text())] == []
 
 
 def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
@@ -76,7 +86,7 @@ def test_planning_with_contrastive_jumps_imports_no_network_and_no_dashboard(tmp
 
 
 def test_the_version_is_that_of_the_distribution(monkeypatch):
-    assert version() == importlib.metadata.version("sgp")
+    assert version() == importlib.metadata.version(DISTRIBUTION)
 
     def absent(name):
         raise importlib.metadata.PackageNotFoundError(name)

@@ -15,7 +15,18 @@ ROOT = Path(sgp.__file__).parent
 
 # Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
-    {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "memory", "workers"},
+    {
+        "errors",
+        "drawing",
+        "files",
+        "installed",
+        "plugins",
+        "progress",
+        "compilation",
+        "ahead_of_time",
+        "memory",
+        "workers",
+    },
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},
@@ -35,7 +46,8 @@ SAME_LAYER = {
     "installed": {"errors"},
     "plugins": {"errors"},
     "progress": set(),
-    "workers": {"errors", "progress"},
+    "workers": {"errors", "installed", "progress"},
+    "ahead_of_time": {"errors", "compilation"},
 }  # order within the lowest layer
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 

