@@ -108,7 +108,8 @@ def demo(
     run_demo(processes_of(jobs), console())
     if not has_dashboard():
         typer.echo(
-            "To watch the plans: 'pip install \"sgp-planning[dashboard]\"', then 'sgp demo' again, which reuses these results."
+            "To watch the plans: 'pip install \"sgp-planning[dashboard]\"', then 'sgp demo' again, which reuses these "
+            "results."
         )
         return
     port = free_port()
