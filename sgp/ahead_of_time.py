@@ -18,12 +18,21 @@ from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import FunctionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any
 
-import numpy as np
 from filelock import FileLock
 
-from sgp.compilation import KERNEL_MODULES, c_compiler, export_name, extension_folders, extension_name
+from sgp.compilation import (
+    KERNEL_MODULES,
+    ArgumentType,
+    ArrayType,
+    TupleType,
+    argument_types,
+    c_compiler,
+    export_name,
+    extension_folders,
+    extension_name,
+)
 from sgp.errors import ToolError
 
 _CPU = {"x86_64": "x86-64-v2", "AMD64": "x86-64-v2"}.get(platform.machine(), "generic")
@@ -114,7 +123,7 @@ def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:
                 continue
             function = inspect.unwrap(value)
             if function is not value:
-                kernels[function] = _argument_types(function)
+                kernels[function] = tuple(map(_numba_type, argument_types(function)))
                 replaced[value] = njit()(function)
             elif hasattr(function, "inline"):
                 replaced[value] = njit(inline=function.inline)(function)
@@ -125,27 +134,13 @@ def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:
     return kernels
 
 
-def _argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
-    hints = get_type_hints(function, include_extras=True)
-    return tuple(_numba_type(hint) for name, hint in hints.items() if name != "return")
-
-
-def _numba_type(annotation: Any) -> Any:
-    """Return numba's type for an annotation: a number, an array, a tuple or a NamedTuple."""
+def _numba_type(argument: ArgumentType) -> Any:
     numba: Any = importlib.import_module("numba")
-    types = numba.types
-    if annotation in (int, bool):
-        return types.int64 if annotation is int else types.boolean
-    if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        return numba.from_dtype(np.dtype(annotation))
-    array, dimensions = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, 1)
-    if get_origin(array) is np.ndarray:
-        (dtype,) = get_args(get_args(array)[1])
-        return types.Array(numba.from_dtype(np.dtype(dtype)), dimensions, "C")
-    if get_origin(annotation) is tuple:
-        return types.BaseTuple.from_types(tuple(map(_numba_type, get_args(annotation))))
-    fields = get_type_hints(annotation, include_extras=True)
-    return types.BaseTuple.from_types(tuple(_numba_type(fields[name]) for name in annotation._fields), annotation)
+    if isinstance(argument, ArrayType):
+        return numba.types.Array(numba.from_dtype(argument.dtype), argument.dimensions, "C")
+    if isinstance(argument, TupleType):
+        return numba.types.BaseTuple.from_types(tuple(map(_numba_type, argument.fields)), argument.named)
+    return numba.from_dtype(argument)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from hashlib import sha256
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -55,13 +55,20 @@ def kernel(function: Function) -> Function:
     The types of its arguments are taken from its annotations. Arrays are contiguous, with one dimension unless
     annotated otherwise (`Annotated[NDArray[np.int32], 2]`).
     """
-    if (extension := loaded_extension()) is not None:
-        return cast(Function, getattr(extension, export_name(function)))
+    native = getattr(loaded_extension(), export_name(function), None)
+    expected: list[ArgumentType] = []
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        if (extension := _awaited_extension()) is not None:
-            return getattr(extension, export_name(function))(*arguments)
+        nonlocal native
+        if native is None:
+            native = getattr(_awaited_extension(), export_name(function), None)
+        if native is not None:
+            if not expected:
+                expected.extend(argument_types(function))
+            for argument, type_ in zip(arguments, expected, strict=True):
+                _check(argument, type_)
+            return native(*arguments)
         with np.errstate(over="ignore"):  # hashes are computed modulo 2^64
             return function(*arguments)
 
@@ -84,6 +91,55 @@ def inlined(function: Function) -> Function:
     return function
 
 
+class ArrayType(NamedTuple):
+    """A contiguous array."""
+
+    dtype: np.dtype[Any]
+    dimensions: int
+
+
+class TupleType(NamedTuple):
+    """A tuple, or a NamedTuple of a class."""
+
+    fields: tuple[ArgumentType, ...]
+    named: type | None
+
+
+ArgumentType: TypeAlias = "np.dtype[Any] | ArrayType | TupleType"
+
+
+def argument_types(function: Callable[..., Any]) -> list[ArgumentType]:
+    """Return the types of a kernel's arguments by its annotations."""
+    hints = get_type_hints(function, include_extras=True)
+    return [_argument_type(hint) for name, hint in hints.items() if name != "return"]
+
+
+def _argument_type(annotation: Any) -> ArgumentType:
+    if annotation in (int, bool) or (isinstance(annotation, type) and issubclass(annotation, np.generic)):
+        number: np.dtype[Any] = np.dtype(annotation)
+        return number
+    array, dimensions = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, 1)
+    if get_origin(array) is np.ndarray:
+        return ArrayType(np.dtype(get_args(get_args(array)[1])[0]), dimensions)
+    if get_origin(annotation) is tuple:
+        return TupleType(tuple(map(_argument_type, get_args(annotation))), None)
+    fields = get_type_hints(annotation, include_extras=True)
+    return TupleType(tuple(_argument_type(fields[name]) for name in annotation._fields), annotation)
+
+
+def _check(value: Any, expected: ArgumentType) -> None:
+    """Raise TypeError for an array of another type, which machine code would misread."""
+    if isinstance(expected, ArrayType):
+        if value.dtype != expected.dtype or value.ndim != expected.dimensions or not value.flags.c_contiguous:
+            raise TypeError(
+                f"expected a contiguous array of {expected.dtype} with {expected.dimensions} dimensions, found one of "
+                f"{value.dtype} with {value.ndim}"
+            )
+    elif isinstance(expected, TupleType):
+        for field, type_ in zip(value, expected.fields, strict=True):
+            _check(field, type_)
+
+
 def export_name(function: Callable[..., Any]) -> str:
     """Return the name of a kernel in the extension module."""
     return f"{function.__module__.rpartition('.')[2]}__{function.__name__}"
@@ -93,7 +149,7 @@ def export_name(function: Callable[..., Any]) -> str:
 def extension_name() -> str:
     """Return the name of the extension module for the present sources."""
     digest = sha256()
-    for module in ("ahead_of_time", *KERNEL_MODULES):
+    for module in ("compilation", "ahead_of_time", *KERNEL_MODULES):
         digest.update(_FOLDER.joinpath(*module.split(".")).with_suffix(".py").read_bytes())
     return f"_kernels_{digest.hexdigest()[:16]}"
 

@@ -126,7 +126,9 @@ def search_states(
     most: int,
     stop: StopFlag,
 ) -> tuple[int, SearchResult, Ints]:
-    """Return all successors of a state, all novel states, and goal states, each once, without the state itself.
+    """Return all successors of a state, all novel states, and goal states, without the state itself.
+
+    Each is returned once, but with `limits.one_step` once for each action that leads to it.
 
     Exactly one of `ground` (a Ground) and `lifted` (a Lifted) is not None: numba omits the code of the other. `state`
     lists the true fluents. A state is novel if one of its atoms' forms was true in no state generated before it. Novel
@@ -160,7 +162,9 @@ def search_states(
     first, identity, room = present.copy(), state_identity(state), len(predicates)
     wanted, unwanted = np.zeros(room, np.bool_), np.zeros(room, np.bool_)
     wanted[goal.wanted], unwanted[goal.unwanted] = True, True
-    nodes = np.empty((256, 3), np.int32)  # the expanded states: candidate, false positive goals, unsatisfied goals
+    nodes = np.empty(
+        (256, 3), np.int32
+    )  # the expanded states: candidate, positive goal atoms that are false, unsatisfied goals
     nodes[0, CANDIDATE], nodes[0, MISSING] = -1, missing_atoms(present, goal)
     nodes[0, UNSATISFIED] = unsatisfied(present, goal)
     layer, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
@@ -179,11 +183,11 @@ def search_states(
     while layer < layer_end and not (0 < limits.min_novel <= novelties and progress):
         for node in range(layer, layer_end):
             parent = nodes[node, CANDIDATE]
-            near = len(goal.unwanted) > 0 or nodes[node, MISSING] <= most_adds  # one action may reach the goal
+            may_reach_goal = len(goal.unwanted) > 0 or nodes[node, MISSING] <= most_adds
             differs = _changed_in(result, parent)
             if ground is not None:
                 toggle(present, differs)
-                if node == 0 or near:
+                if node == 0 or may_reach_goal:
                     total = write_applicable(present, operators, state, differs, actions)
                 else:
                     total = _write_new(present, ground, watched, differs, forms, actions)
@@ -195,7 +199,7 @@ def search_states(
                 if representatives:
                     rank_objects(atoms.symmetric, atoms.signatures, ranks)
                 total, rows = instances(
-                    atoms, schemas, ranks, forms, not (near or node == 0), rows, most, UNLIMITED, stop
+                    atoms, schemas, ranks, forms, not (may_reach_goal or node == 0), rows, most, UNLIMITED, stop
                 )
                 if total < 0 or total > most:
                     return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
@@ -215,7 +219,7 @@ def search_states(
                         return FULL, _trimmed(result, count), found_rows[:count]
                     adds = added_room[:added]
                 new = not limits.one_step and _is_new(forms, predicates, arguments, adds)
-                if not (new or near or node == 0):
+                if not (new or may_reach_goal or node == 0):
                     continue
                 if ground is not None:
                     if representatives and not is_representative(ranks, signatures, ground_rows[action, 1:]):
@@ -227,7 +231,7 @@ def search_states(
                     )
                     deletes = deleted_room[:deleted]
                 changes = _write_change(adds, deletes, present, differs, change)
-                goal_reached = near and _reaches(present, differs, change[:changes], goal)
+                goal_reached = may_reach_goal and _reaches(present, differs, change[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
                 other[0], other[1] = identity[0], identity[1]
