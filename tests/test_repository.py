@@ -33,7 +33,7 @@ def requirements_of(*extras):
     found = [] if extras else list(PYPROJECT["project"]["dependencies"])
     for extra in extras:
         for line in PYPROJECT["project"]["optional-dependencies"][extra]:
-            inner = re.fullmatch(r"sgp\[(.*)\]", line)
+            inner = re.fullmatch(r"sgp-planning\[(.*)\]", line)
             found += requirements_of(*inner.group(1).split(",")) if inner else [line]
     return found
 
