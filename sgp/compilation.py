@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 logger = logging.getLogger(__name__)
@@ -121,6 +122,8 @@ def _argument_type(annotation: Any) -> ArgumentType:
     array, dimensions = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, 1)
     if get_origin(array) is np.ndarray:
         return ArrayType(np.dtype(get_args(get_args(array)[1])[0]), dimensions)
+    if get_origin(array) is NDArray:  # an alias of its own from numpy 2.5 on
+        return ArrayType(np.dtype(get_args(array)[0]), dimensions)
     if get_origin(annotation) is tuple:
         return TupleType(tuple(map(_argument_type, get_args(annotation))), None)
     fields = get_type_hints(annotation, include_extras=True)

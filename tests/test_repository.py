@@ -45,7 +45,7 @@ def test_environment_yml_installs_what_pyproject_lists():
     assert set(NAMED) <= names(requirements_of() + requirements_of(*extras))
     (python,) = [re.search(r"python=(\S+)", line).group(1) for line in lines if "python=" in line]
     assert python in ("3.11", "3.12")
-    assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.13"
+    assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.14"
     others = [
         line.strip("- ") for line in lines if line.startswith("  - ") and "python" not in line and "pip" not in line
     ]

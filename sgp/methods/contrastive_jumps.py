@@ -113,7 +113,7 @@ class ContrastiveJumps:
     key = "contrastive-jumps"
     title = "Contrastive jumps"
     paper = ""
-    libraries: Sequence[str] = ("numba", "scipy")
+    libraries: Sequence[str] = ("numpy", "scipy")
     learns_from = Demonstrations
     variants: Mapping[str, ContrastiveJumpsTraining] = {
         "aiw": ContrastiveJumpsTraining(),
