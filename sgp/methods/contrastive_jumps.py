@@ -60,19 +60,19 @@ _LABELS: Sequence[Settings] = (
     {"labels.source": "optimal", "labels.space": "50000"},
     {"labels.source": "expert"},
 )
-_GROWTH: Settings = {"embedding.walk_growth": "1.5"}
+_WALK_GROWTH: Settings = {"embedding.walk_growth": "1.5"}
 # Longest jumps. The length of a jump is no feature: test problems need longer jumps than training has.
-_FARTHEST: Settings = {
+_LONGEST_LOOKAHEAD: Settings = {
     "candidates": "iw",
     "min_novel": "0",
     "labels.longest": "true",
     "embedding.lengths": "false",
     "embedding.passed_atoms": "true",
 }
-_REACHES: Sequence[tuple[Settings, Sequence[Settings]]] = (
-    ({"candidates": "one-step"}, ({}, _GROWTH, {"embedding.passed_atoms": "true"})),
-    (_FARTHEST, ({}, _GROWTH)),
-    ({"candidates": "aiw"}, ({}, _GROWTH)),
+_CANDIDATE_SETS: Sequence[tuple[Settings, Sequence[Settings]]] = (
+    ({"candidates": "one-step"}, ({}, _WALK_GROWTH, {"embedding.passed_atoms": "true"})),
+    (_LONGEST_LOOKAHEAD, ({}, _WALK_GROWTH)),
+    ({"candidates": "aiw"}, ({}, _WALK_GROWTH)),
 )
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
@@ -172,8 +172,8 @@ class ContrastiveJumps:
     # plan length the first is chosen, so candidate sets with the fastest decisions come first.
     sweep: Sequence[Settings] = (
         *(
-            {"representatives": "true", "decoding": "restarts", **reach, **source, **embedding}
-            for (reach, embeddings), source in product(_REACHES, _LABELS)
+            {"representatives": "true", "decoding": "restarts", **candidates, **source, **embedding}
+            for (candidates, embeddings), source in product(_CANDIDATE_SETS, _LABELS)
             for embedding in embeddings
         ),
         {},

@@ -411,7 +411,7 @@ class _Search:
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         rules = planner.policy.rules
         pool = Pool(self.nodes, self.choices, rankings, rules)
-        unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
+        unvisited, within_horizon = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = None if rules.only_chosen else pool.find_goal()
         dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
         chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
@@ -429,7 +429,7 @@ class _Search:
                 self.outcome, self.reason = Outcome.REFUSED, "; ".join(reasons)
             elif not unvisited:
                 self.outcome = Outcome.STUCK
-            elif not within:
+            elif not within_horizon:
                 self.outcome = Outcome.HORIZON
             elif pool.dead_ends:
                 self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end under delete relaxation"
