@@ -35,6 +35,7 @@ import sgp
 from sgp.engine import SgpEngine, register
 from sgp.errors import InputError, PddlError, UnsolvableProblem
 from sgp.files import write_text
+from sgp.installed import DISTRIBUTION
 from sgp.progress import track
 
 VARIANTS, WALKS, LONGEST_WALK = 5, 60, 12
@@ -108,9 +109,7 @@ def has_plan(problem: Problem) -> bool:
 
 def lines() -> Iterator[Line]:
     """Return a row for every test problem of the library."""
-    note = (
-        f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version('sgp')}"
-    )
+    note = f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version(DISTRIBUTION)}"
     for name, case in track(sorted(get_example_problems().items()), "examples"):
         problem = case.problem
         line = Line(name, SgpEngine.supports(problem.kind), is_read(problem), note=note)

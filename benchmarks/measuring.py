@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sgp.evaluation.scores import Score, to_frame, write_scores
+from sgp.installed import DISTRIBUTION
 
 Result = TypeVar("Result")
 
@@ -30,7 +31,7 @@ def note(*libraries: str) -> str:
     The command omits the output file. The load is the mean number of running processes in the last minute; well above
     1, wall-clock times are unreliable.
     """
-    versions = ", ".join(f"{name} {version(name)}" for name in ("sgp", *libraries))
+    versions = ", ".join(f"{name} {version(name)}" for name in (DISTRIBUTION, *libraries))
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     words = re.sub(r"--csv[ =]\S+ ?", "", " ".join(sys.argv[1:]))
     command = f"python benchmarks/{Path(sys.argv[0]).name} {words}".strip()

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -22,6 +22,7 @@ from sgp.datasets.folders import is_lockable, locked, restore, restore_all, whol
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
+from sgp.installed import version
 from sgp.models.device import Device
 from sgp.planning.pddl import DomainText, Problem, read_domain
 from sgp.planning.subject import method_key
@@ -37,7 +38,7 @@ _RECORD_KINDS: Mapping[str, type] = {
     "cores": int,
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
-_ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
+_ALWAYS = ("pymimir", "numpy")  # libraries on which every run depends
 BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts about the training, not the planner
 SECOND = "second."  # prefix of the files of a run's second planner
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
@@ -131,7 +132,7 @@ class Run:
     def origin(self) -> Origin:
         """What the run was made from."""
         versions = self.record["versions"]
-        libraries = [name for name in versions if name not in ("python", *_ALWAYS)]
+        libraries = [name for name in versions if name not in ("python", "sgp", *_ALWAYS)]
         return Origin(self.training, self.record["domains"], self.record["data"], self.record["device"], libraries)
 
     @property
@@ -189,17 +190,16 @@ class Run:
 
 
 def _listed(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+    return ", ".join(map(" ".join, versions.items()))
 
 
 def library_versions(libraries: Iterable[str] = ()) -> dict[str, str]:
-    """Installed versions of Python, of the libraries that every run depends on, and of these libraries."""
-    found = {"python": platform.python_version()}
-    for name in dict.fromkeys((*_ALWAYS, *libraries)):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+    """Installed versions of Python, of this package, of the libraries of every run, and of these libraries."""
+    found = {"python": platform.python_version(), "sgp": version()}
+    for name in (*_ALWAYS, *libraries):
+        if name not in found:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                found[name] = importlib.metadata.version(name)
     return found
 
 
