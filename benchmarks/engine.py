@@ -109,7 +109,8 @@ def has_plan(problem: Problem) -> bool:
 
 def lines() -> Iterator[Line]:
     """Return a row for every test problem of the library."""
-    note = f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version(DISTRIBUTION)}"
+    versions = f"unified-planning {version('unified_planning')}, sgp {version(DISTRIBUTION)}"
+    note = f"{date.today()}, {os.cpu_count()} cores, {versions}"
     for name, case in track(sorted(get_example_problems().items()), "examples"):
         problem = case.problem
         line = Line(name, SgpEngine.supports(problem.kind), is_read(problem), note=note)
