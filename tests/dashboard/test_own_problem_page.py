@@ -15,7 +15,7 @@ from tests.dashboard.conftest import button, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 PAGE = "own problem"
-BLOCKS_OF_TOWER = 250
+BLOCKS_OF_TOWER = 400
 _NUMBERS = range(BLOCKS_OF_TOWER)
 TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"b{each}" for each in _NUMBERS)})
   (:init (handempty) {" ".join(f"(ontable b{each}) (clear b{each})" for each in _NUMBERS)})

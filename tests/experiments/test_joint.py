@@ -152,7 +152,7 @@ def test_bad_input_is_a_sentence(method, home):
 
 @pytest.mark.slow
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
-    monkeypatch.setattr(joint, "PAPER_CONFIG", RULES)
+    monkeypatch.setattr(joint.dynamic_validation, "PAPER_CONFIG", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
@@ -173,7 +173,7 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 @pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
     rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
-    monkeypatch.setattr(joint, "LARGER_SIZES", rules)
+    monkeypatch.setattr(joint.dynamic_validation, "LARGER_SIZES", rules)
     found = train_jointly("contrastive-jumps", "gripper", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
     for each in found.checkpoints:
