@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -24,13 +25,18 @@ class KernelHook(BuildHookInterface[Any]):
             "pymimir==0.13.63",
             "setuptools",
         ]
-        return needed if shutil.which("cc") else [*needed, "ziglang"]
+        has_compilers = os.environ.get("CC") or (shutil.which("cc") and shutil.which("c++"))
+        return needed if has_compilers else [*needed, "ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the extension module."""
+        """Build the extension module. Without Python's headers there is none, and kernels run as Python, slowly."""
         sys.path.insert(0, self.root)
         from sgp.ahead_of_time import build
+        from sgp.compilation import missing_tool
 
+        if missing := missing_tool():
+            self.app.display_warning(f"kernels are not compiled and will run slowly, because {missing} is missing")
+            return
         file = build(Path(self.root, "sgp"))
         if version != "editable":
             build_data.update(pure_python=False, infer_tag=True)

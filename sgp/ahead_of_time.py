@@ -28,10 +28,11 @@ from sgp.compilation import (
     ArrayType,
     TupleType,
     argument_types,
-    c_compiler,
+    compilers,
     export_name,
     extension_folders,
     extension_name,
+    missing_tool,
 )
 from sgp.errors import ToolError
 
@@ -41,8 +42,8 @@ _CPU = {"x86_64": "x86-64-v2", "AMD64": "x86-64-v2"}.get(platform.machine(), "ge
 def build(folder: Path) -> Path:
     """Write the extension module for the present sources into a folder, remove those for older ones, return its path.
 
-    Raises ToolError without a C compiler, filelock.Timeout while another process builds, OSError for a folder that
-    cannot be written.
+    Raises ToolError where a compiler or Python's headers are missing, filelock.Timeout while another process builds,
+    OSError for a folder that cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / (extension_name() + EXTENSION_SUFFIXES[0])
@@ -58,11 +59,11 @@ def build(folder: Path) -> Path:
 
 def _compile(folder: Path) -> Path:
     """Write the extension module into an empty folder."""
-    os.environ.update(_compilers())
-    os.environ.update(NUMBA_CPU_NAME=_CPU, NUMBA_CPU_FEATURES="", NUMBA_OPT="0")
-    from numba.core.registry import cpu_target
-
-    cpu_target.target_context  # noqa: B018  made with the optimisation level of now
+    if missing := missing_tool():
+        raise ToolError(f"kernels cannot be compiled: {missing} is missing; install it")
+    c, cpp = compilers() or ("", "")
+    os.environ.update(CC=c, CXX=cpp, LDSHARED=f"{cpp} -shared", LDCXXSHARED=f"{cpp} -shared")
+    os.environ.update(NUMBA_CPU_NAME=_CPU, NUMBA_CPU_FEATURES="")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pycc is to be deprecated once numba has a successor
         pycc: Any = importlib.import_module("numba.pycc.compiler")
@@ -73,40 +74,18 @@ def _compile(folder: Path) -> Path:
     def compile_one(
         typing: Any, target: Any, function: Any, arguments: Any, result: Any, flags: Any, **others: Any
     ) -> Any:
-        """Compile a function with the flags of `numba.njit(nogil=True)` and without optimisation.
-
-        The whole module is optimised once at its end. Inlining changes the flags, so each function has its own.
-        """
+        """Compile with the flags of `numba.njit(nogil=True)`; inlining changes flags, so each function has its own."""
         flags = flags.copy()
         flags.enable_ssa = flags.release_gil = True
-        _set_optimisation(0)
-        compiled = compile_extra(typing, target, function, arguments, result, flags, **others)
-        _set_optimisation(3)
-        return compiled
+        return compile_extra(typing, target, function, arguments, result, flags, **others)
 
     extension = cc.CC(extension_name(), source_module=__name__)
     extension.output_dir, extension.target_cpu = str(folder), _CPU
     for function, arguments in kernel_types().items():
         extension.export(export_name(function), arguments)(function)
     pycc.compile_extra = compile_one
-    _set_optimisation(3)
     extension.compile()
     return folder / str(extension.output_file)
-
-
-def _compilers() -> dict[str, str]:
-    """Return the environment that makes setuptools use a C and C++ compiler: its own choice, or ziglang's."""
-    if not (compiler := c_compiler()):
-        raise ToolError("no C compiler to compile kernels; install one, or the package ziglang")
-    if "ziglang" not in compiler:
-        return {}
-    cpp = compiler.removesuffix("cc") + "c++"
-    return {"CC": compiler, "CXX": cpp, "LDSHARED": f"{cpp} -shared", "LDCXXSHARED": f"{cpp} -shared"}
-
-
-def _set_optimisation(level: int) -> None:
-    os.environ["NUMBA_OPT"] = str(level)
-    importlib.import_module("numba").config.reload_config()
 
 
 def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:

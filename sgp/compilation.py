@@ -14,8 +14,9 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from hashlib import sha256
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -57,7 +58,7 @@ def kernel(function: Function) -> Function:
     annotated otherwise (`Annotated[NDArray[np.int32], 2]`).
     """
     native = getattr(loaded_extension(), export_name(function), None)
-    expected: list[ArgumentType] = []
+    expected: list[ArgumentType | None] = []  # None for an argument that is not checked
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
@@ -66,9 +67,10 @@ def kernel(function: Function) -> Function:
             native = getattr(_awaited_extension(), export_name(function), None)
         if native is not None:
             if not expected:
-                expected.extend(argument_types(function))
-            for argument, type_ in zip(arguments, expected, strict=True):
-                _check(argument, type_)
+                checks_fields = "SGP_CHECK_KERNELS" in os.environ
+                for type_ in argument_types(function):
+                    expected.append(type_ if checks_fields or isinstance(type_, ArrayType) else None)
+            _check(arguments, expected)
             return native(*arguments)
         with np.errstate(over="ignore"):  # hashes are computed modulo 2^64
             return function(*arguments)
@@ -130,17 +132,21 @@ def _argument_type(annotation: Any) -> ArgumentType:
     return TupleType(tuple(_argument_type(fields[name]) for name in annotation._fields), annotation)
 
 
-def _check(value: Any, expected: ArgumentType) -> None:
-    """Raise TypeError for an array of another type, which machine code would misread."""
-    if isinstance(expected, ArrayType):
-        if value.dtype != expected.dtype or value.ndim != expected.dimensions or not value.flags.c_contiguous:
-            raise TypeError(
-                f"expected a contiguous array of {expected.dtype} with {expected.dimensions} dimensions, found one of "
-                f"{value.dtype} with {value.ndim}"
-            )
-    elif isinstance(expected, TupleType):
-        for field, type_ in zip(value, expected.fields, strict=True):
-            _check(field, type_)
+def _check(values: Iterable[Any], types: Iterable[ArgumentType | None]) -> None:
+    """Raise TypeError for an array of another type, which machine code would misread.
+
+    Only tests, with `SGP_CHECK_KERNELS`, check the arrays in tuples: our constructors make them, and their check would
+    lengthen a decision by a tenth.
+    """
+    for value, type_ in zip(values, types, strict=True):
+        if isinstance(type_, ArrayType):
+            if value.dtype != type_.dtype or value.ndim != type_.dimensions or not value.flags.c_contiguous:
+                raise TypeError(
+                    f"expected a contiguous array of {type_.dtype} with {type_.dimensions} dimensions, found one of "
+                    f"{value.dtype} with {value.ndim}"
+                )
+        elif isinstance(type_, TupleType):
+            _check(value, type_.fields)
 
 
 def export_name(function: Callable[..., Any]) -> str:
@@ -197,9 +203,8 @@ def _awaited_extension() -> ModuleType | None:
 
 
 def _build_in_background() -> None:
-    """Start a process that builds the extension module, unless this is such a process or its tools are missing."""
-    missing = "numba" if importlib.util.find_spec("numba") is None else "" if c_compiler() else "a C compiler"
-    if missing:
+    """Start a process that builds the extension module, unless a tool is missing."""
+    if missing := missing_tool():
         logger.warning("kernels run as Python, slowly, because %s is missing; install it to compile them", missing)
         return
     logger.warning(
@@ -218,7 +223,22 @@ def _build_in_background() -> None:
     )
 
 
-def c_compiler() -> str:
-    """Return the command of a C compiler, empty if there is none: `CC`, cc, or the one of the package ziglang."""
-    command = os.environ.get("CC") or shutil.which("cc") or ""
-    return command or (f"{sys.executable} -m ziglang cc" if importlib.util.find_spec("ziglang") else "")
+def missing_tool() -> str:
+    """Return what the build of the extension module needs and is not there; empty if it can be built."""
+    if importlib.util.find_spec("numba") is None:
+        return "numba"
+    if not compilers():
+        return "a compiler of C and C++ (or the package ziglang)"
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return "" if header.exists() else f"{header} (on Debian in the package python3-dev)"
+
+
+def compilers() -> tuple[str, str] | None:
+    """Return the commands that compile C and C++: `CC` and `CXX`, cc and c++, or those of the package ziglang."""
+    if command := os.environ.get("CC"):
+        return command, os.environ.get("CXX", command)
+    if shutil.which("cc") and shutil.which("c++"):
+        return "cc", "c++"
+    if importlib.util.find_spec("ziglang"):
+        return f"{sys.executable} -m ziglang cc", f"{sys.executable} -m ziglang c++"
+    return None

@@ -21,6 +21,7 @@ from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, serving
 from tests.requirements import CHROMIUM, require
 
+os.environ["SGP_CHECK_KERNELS"] = "1"
 os.environ.update({**ONE_THREAD, **os.environ})  # other processes compute beside the tests; threads would wait
 
 

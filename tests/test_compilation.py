@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sgp
 from sgp import compilation
 from sgp.compilation import KERNEL_MODULES, loaded_extension
+from sgp.planning.exploration import goal_distances
+from sgp.planning.operators import CSR, state_identity
 
 PACKAGE = Path(sgp.__file__).parent
 PLANS = """
@@ -56,7 +59,7 @@ def test_kernels_as_python_give_the_same_plans(package):
     without_compiler = {"PATH": str(package / "bin"), "CC": ""}
     plain = run_python(package, PLANS, **without_compiler)
     assert plain.stdout == run_python(PACKAGE.parent, PLANS).stdout
-    assert plain.stderr.count("a C compiler is missing") == 1
+    assert plain.stderr.count("a compiler of C and C++ (or the package ziglang) is missing") == 1
 
 
 @pytest.mark.slow
@@ -74,6 +77,16 @@ def test_a_background_process_compiles_and_the_running_program_goes_on_with_mach
         run_python(package, "from sgp.compilation import loaded_extension; print(bool(loaded_extension()))").stdout
         == "True\n"
     )
+
+
+def test_arrays_of_another_type_are_refused():
+    fluents = np.arange(8, dtype=np.int32)
+    for wrong in (fluents.astype(np.int64), fluents.astype(np.float32), fluents[::2], fluents.reshape(2, 4)):
+        with pytest.raises(TypeError, match="expected a contiguous array of int32 with 1 dimensions"):
+            state_identity(wrong)
+    pairs = CSR(fluents.astype(np.int64), fluents)
+    with pytest.raises(TypeError, match="found one of int64"):
+        goal_distances(pairs, np.ones(7, np.bool_))
 
 
 def test_the_extension_module_stands_in_the_cache_where_the_package_cannot_be_written(package):
