@@ -132,7 +132,7 @@ def ours_started(problem: Problem, run: Run, seconds: float, decoding: str) -> f
         for file, text in zip(files, (problem.domain_pddl, problem.problem_pddl), strict=True):
             file.write_text(text, encoding="utf-8")
         words = ["--run", str(run.folder), "--seconds", f"{seconds:g}", "--decoding", decoding, "--keep", "plan"]
-        command = [sys.executable, "-m", "sgp.cli", "solve", *map(str, files), *words]
+        command = [sys.executable, "-m", "sgp", "solve", *map(str, files), *words]
         done, spent = timed_processes(lambda: subprocess.run(command, capture_output=True, text=True))
     if done.returncode not in (0, 1):
         print(done.stderr, file=sys.stderr)

@@ -73,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         extra = dict(each.split("=", 1) for each in arguments.set)
         environment = {**os.environ, "SGP_HOME": home, "SGP_PROGRESS": "0", **extra}
-        sgp = [sys.executable, "-m", "sgp.cli"]
+        sgp = [sys.executable, "-m", "sgp"]
         train = [*sgp, "train", "--suite", "state-centric", "--method", "state-centric", "--domain", arguments.domain]
         train += ["--variant", "wl-xgboost-delta", "--again"]
         evaluate = [*sgp, "evaluate", f"{home}/{RUN.format(domain=arguments.domain)}", "--suite", "state-centric"]

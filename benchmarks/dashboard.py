@@ -32,11 +32,11 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.cli.showing import free_port, server_command
 from sgp.evaluation.attempts import subject_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.planning.recorded import Recorded
-from sgp.viewer.dashboard import command, free_port
 from sgp.viewer.playback import playback
 
 STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins
@@ -190,7 +190,7 @@ def main() -> None:
         lines += client(page, Path(folder))
         started = time.perf_counter()
         os.environ["SGP_HOME"] = folder  # the server's store, and that of the run below
-        server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(server_command(port, browser=False), stdout=subprocess.DEVNULL)
         try:
             while True:
                 with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/_stcore/health"):

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.cli.showing import server_command
 from sgp.files import write_text
-from sgp.viewer.dashboard import command
 from sgp.viewer.playback import playback
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -112,7 +112,7 @@ def dashboard_table(page: Page) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    server = subprocess.Popen(command(PORT, browser=False), stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(server_command(PORT, browser=False), stdout=subprocess.DEVNULL)
     try:
         with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
             chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)

@@ -34,7 +34,7 @@ SPLIT = "extrapolation"
 
 def cli(home: Path, environment: Mapping[str, str], *words: str) -> str:
     """Return the output of a command."""
-    command = [sys.executable, "-m", "sgp.cli", *words]
+    command = [sys.executable, "-m", "sgp", *words]
     settings = {**os.environ, **environment, "SGP_HOME": str(home)}
     return subprocess.run(command, env=settings, stdout=subprocess.PIPE, text=True, check=True).stdout
 

@@ -20,8 +20,7 @@ import pandas as pd
 import sgp
 from sgp.datasets.protocols import PROTOCOLS
 from sgp.domains import saying
-from sgp.evaluation.metrics import METRICS
-from sgp.evaluation.scores import load_scores, read_scores, select, with_planners
+from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, with_planners
 from sgp.files import write_text
 from sgp.planning.subject import Variant
 from sgp.reports.papers import get_paper, paper_table

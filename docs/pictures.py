@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from sgp.viewer.dashboard import command, free_port
+from sgp.cli.showing import free_port, server_command
 
 PAGES = {
     **{name: name for name in ("what_if", "coverage", "scaling", "next_state", "own_problem", "tour", "guess")},
@@ -33,7 +33,7 @@ DRAWN = """() => !document.querySelector("[data-testid=stSkeleton]")
 port = free_port(8600)
 with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
     environment = {**os.environ, "SGP_HOME": home}
-    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+    server = subprocess.Popen(server_command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
     try:
         while True:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):

@@ -1,10 +1,10 @@
 from . import viewer as viewer
-from .analysis.attention import under_two_namings as under_two_namings
-from .analysis.attribution import attribute_weight as attribute_weight
 from .analysis.diagnostics import decisions as decisions
 from .analysis.diagnostics import name_sensitivity as name_sensitivity
 from .analysis.diagnostics import predictions as predictions
 from .analysis.diagnostics import unseen_features as unseen_features
+from .analysis.explanations import attribute_weight as attribute_weight
+from .analysis.explanations import under_two_namings as under_two_namings
 from .analysis.failures import FailureKind as FailureKind
 from .analysis.failures import diagnosis as diagnosis
 from .analysis.failures import failure_of as failure_of
@@ -56,12 +56,11 @@ from .encoders.wl import WLEncoder as WLEncoder
 from .encoders.wl_vocabulary import coloured_graph as coloured_graph
 from .errors import SgpError as SgpError
 from .evaluation.attempts import load_attempts as load_attempts
-from .evaluation.curve_scores import curve_scores as curve_scores
-from .evaluation.dynamic_validation import DynamicConfig as DynamicConfig
 from .evaluation.retrieval import queries as queries
 from .evaluation.retrieval import rank as rank
 from .evaluation.retrieval import similarities as similarities
 from .evaluation.scaling import ScalingConfig as ScalingConfig
+from .evaluation.scaling import curve_scores as curve_scores
 from .evaluation.scaling import half_width as half_width
 from .evaluation.scores import load_scores as load_scores
 from .evaluation.scores import wilson as wilson
@@ -77,15 +76,16 @@ from .experiments.grid import (
 from .experiments.grid import (
     run_grid as run_grid,
 )
+from .experiments.grid import select as select
+from .experiments.grid import trials_table as trials_table
+from .experiments.joint import DynamicConfig as DynamicConfig
 from .experiments.joint import joint_table as joint_table
+from .experiments.joint import scaling as scaling
+from .experiments.joint import scaling_subject as scaling_subject
 from .experiments.joint import train_jointly as train_jointly
 from .experiments.retrieval import RetrievalConfig as RetrievalConfig
 from .experiments.retrieval import learners_of as learners_of
 from .experiments.retrieval import retrieve as retrieve
-from .experiments.scaling_runs import scaling as scaling
-from .experiments.scaling_runs import scaling_subject as scaling_subject
-from .experiments.selection import select as select
-from .experiments.selection import trials_table as trials_table
 from .methods import get_method as get_method
 from .methods.loading import load_model as load_model
 from .methods.loading import load_planner as load_planner
@@ -125,12 +125,12 @@ from .reports.tables import learning_table as learning_table
 from .reports.tables import pool_seeds as pool_seeds
 from .solving import run_for as run_for
 from .solving import solve as solve
+from .viewer.export import export_html as export_html
 from .viewer.library import own_rollouts_folder as own_rollouts_folder
 from .viewer.library import recorded_rollouts as recorded_rollouts
 from .viewer.notebook import Link as Link
 from .viewer.notebook import link as link
 from .viewer.notebook import show as show
-from .viewer.page import export_html as export_html
 from .viewer.pictures import (
     encoding_picture as encoding_picture,
 )

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgp.analysis import diagnostics, maps
+from sgp.analysis.diagnostics import remaining_in_passing
 from sgp.analysis.explanations import step_records
-from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets import training_data
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
@@ -22,8 +22,7 @@ from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
-from sgp.evaluation.attempts import Attempt, RolloutRecorder, scores, subject_of
-from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, Work, run_all, scores, subject_of
 from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 
-from sgp.viewer.dashboard import command
+from sgp.cli.showing import server_command
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
@@ -22,7 +22,7 @@ def serving(home):
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": str(home)}
-    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+    server = subprocess.Popen(server_command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
     for _ in range(480):
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
             break

@@ -406,7 +406,7 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     ],
 )
 def test_select_prints_what_train_and_evaluate_take(monkeypatch, chosen, printed):
-    monkeypatch.setattr("sgp.experiments.selection.select", lambda *_: ([], chosen))
+    monkeypatch.setattr("sgp.experiments.grid.select", lambda *_: ([], chosen))
     code, out, _ = call("grid", "--preset", "select")
     assert code == 0
     assert [line for line in out.splitlines() if line.startswith("--")] == printed
@@ -546,23 +546,23 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
 @pytest.mark.parametrize(("terminal", "flags", "served"), [(True, [], 1), (True, ["--no-serve"], 0), (False, [], 0)])
 def test_the_demo_ends_by_serving_where_somebody_looks(monkeypatch, capsys, terminal, flags, served):
     from sgp import cli
-    from sgp.experiments import demo
-    from sgp.viewer import dashboard
+    from sgp.cli import showing
+    from sgp.experiments import record
 
     ports = []
-    monkeypatch.setattr(demo, "run_demo", lambda jobs, console: None)
-    monkeypatch.setattr(dashboard, "serve", lambda port, browser: ports.append(port))
+    monkeypatch.setattr(record, "run_demo", lambda jobs, console: None)
+    monkeypatch.setattr(showing, "serve", lambda port, browser: ports.append(port))
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
     cli.app(["demo", *flags], standalone_mode=False)
     said = capsys.readouterr().out
     assert len(ports) == served
-    assert f"http://localhost:{ports[0] if served else dashboard.free_port()}" in said
+    assert f"http://localhost:{ports[0] if served else showing.free_port()}" in said
 
 
 def test_a_taken_port_is_not_chosen():
     import socket
 
-    from sgp.viewer.dashboard import free_port
+    from sgp.cli.showing import free_port
 
     with socket.socket() as taken:
         taken.bind(("localhost", 0))

@@ -59,7 +59,7 @@ def python(*words, paths, store, cwd=None):
 
 
 def command(*words, paths, store):
-    return python("-m", "sgp.cli", *words, paths=paths, store=store)
+    return python("-m", "sgp", *words, paths=paths, store=store)
 
 
 @pytest.mark.slow

@@ -148,7 +148,7 @@ def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     machines, cluster, quick_run, home, monkeypatch
 ):
     """The machine is removed after the first of many chunks, while it computes others."""
-    monkeypatch.setattr("sgp.evaluation.parallel.CHUNK", 1)
+    monkeypatch.setattr("sgp.evaluation.attempts.CHUNK", 1)
     run = quick_run("contrastive-jumps", "gripper", "one-step").folder
     alone = sgp.evaluate([run], "state-centric", SPLITS)
     lost = next(iter(machines.worker_nodes))

@@ -10,11 +10,11 @@ import sys
 import warnings
 from functools import cache
 
-from sgp.cli import data, experiments, planning, showing
+from sgp.cli import experiments, planning, showing
 from sgp.cli.commands import FAILED, app, sentence
 from sgp.workers import compute_with_one_thread
 
-__all__ = ["app", "data", "experiments", "main", "planning", "showing"]  # the modules register their commands
+__all__ = ["app", "experiments", "main", "planning", "showing"]  # the modules register their commands
 
 
 class _AsciiStream(io.TextIOWrapper):

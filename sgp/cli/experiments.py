@@ -8,9 +8,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from sgp.cli import options
-from sgp.cli.commands import command
-from sgp.cli.options import console, limit_of, overrides_of, processes_of, words, workers_of, write_scores_to
+from sgp.cli import commands
+from sgp.cli.commands import command, console, limit_of, overrides_of, processes_of, words, workers_of, write_scores_to
 from sgp.cli.planning import trained_run
 
 
@@ -18,22 +17,22 @@ from sgp.cli.planning import trained_run
     "evaluate", "sgp evaluate RUN1 RUN2 --suite state-centric --splits validation,extrapolation --json scores.json"
 )
 def evaluate(
-    runs: options.Runs,
-    suite: options.Suite,
-    splits: options.Splits = "",
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    seconds: options.Seconds = None,
-    processor: options.Processor = False,
-    memory: options.Memory = None,
-    decisions: options.Decisions = None,
-    decodings: options.Decodings = "default",
-    jobs: options.Jobs = 0,
-    cluster: options.ClusterAddress = "",
+    runs: commands.Runs,
+    suite: commands.Suite,
+    splits: commands.Splits = "",
+    json: commands.JsonFile = None,
+    csv: commands.CsvFile = None,
+    seconds: commands.Seconds = None,
+    processor: commands.Processor = False,
+    memory: commands.Memory = None,
+    decisions: commands.Decisions = None,
+    decodings: commands.Decodings = "default",
+    jobs: commands.Jobs = 0,
+    cluster: commands.ClusterAddress = "",
     record: Annotated[
         bool, typer.Option("--record", help="Store every rollout under SGP_HOME/recorded, for the dashboard.")
     ] = False,
-    keep: options.Detail = "auto",
+    keep: commands.Detail = "auto",
     diagnose: Annotated[
         bool,
         typer.Option(
@@ -83,8 +82,8 @@ def grid(
             "choose settings by validation on larger problems."
         ),
     ] = "variants",
-    suite: options.Suite = "state-centric",
-    domains: options.Domains = "",
+    suite: commands.Suite = "state-centric",
+    domains: commands.Domains = "",
     variants: Annotated[
         str,
         typer.Option(
@@ -112,8 +111,8 @@ def grid(
     diagnostics: Annotated[
         bool, typer.Option("--diagnostics", help="Also how each run ranks the expert's successors.")
     ] = False,
-    settings: options.Settings = None,
-    decodings: options.Decodings = "default",
+    settings: commands.Settings = None,
+    decodings: commands.Decodings = "default",
     trained_on: Annotated[
         str, typer.Option(help="Suite of the training problems, if it is another one; domains have the same names.")
     ] = "",
@@ -121,15 +120,15 @@ def grid(
     draws: Annotated[int, typer.Option(min=1, help="learning-curve: random subsets per training-set size.")] = 5,
     validation: Annotated[str, typer.Option(help="select: suite of larger problems to choose by.")] = "selection",
     choose: Annotated[str, typer.Option(help="select: only these settings, separated by commas.")] = "",
-    again: options.Again = False,
+    again: commands.Again = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for scores and attempts; default: results, for preset variants.")
     ] = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    html: options.HtmlFile = None,
-    jobs: options.Jobs = 0,
-    cluster: options.ClusterAddress = "",
+    json: commands.JsonFile = None,
+    csv: commands.CsvFile = None,
+    html: commands.HtmlFile = None,
+    jobs: commands.Jobs = 0,
+    cluster: commands.ClusterAddress = "",
 ) -> None:
     """Train and evaluate many variants, or one method under many conditions. Run again to resume."""
     from sgp.errors import ConfigurationError, expected_one_of
@@ -177,16 +176,16 @@ def grid(
 
 def _select(methods: Any, csv: Path | None, suite: str, validation: str, *others: Any) -> None:
     """Choose the settings of each method, print the trials, and the options that select the chosen settings."""
-    from sgp.experiments import selection
+    from sgp.experiments import grid
     from sgp.methods.configuration import apart
     from sgp.policies.decoding import DEFAULT
 
     for method in methods:
-        trials, chosen = selection.select(method, suite, validation, *others)
+        trials, chosen = grid.select(method, suite, validation, *others)
         if csv is not None:
-            selection.write_trials(csv, trials)
+            grid.write_trials(csv, trials)
         title = f"{method}, trained on {suite}, chosen on {validation}"
-        console().print(selection.trials_table(trials, title).terminal())
+        console().print(grid.trials_table(trials, title).terminal())
         training, decoding = apart(chosen)
         if training:
             typer.echo(" ".join(f"--set {setting}={value}" for setting, value in training.items()))
@@ -196,11 +195,11 @@ def _select(methods: Any, csv: Path | None, suite: str, validation: str, *others
 
 @command("scaling", "sgp scaling --method contrastive-jumps --domain blocksworld --json scaling.json")
 def scaling(
-    domain: options.Domain = "",
-    method: options.Method = "contrastive-jumps",
-    variant: options.Variant = "",
-    suite: options.Suite = "scaling",
-    by: options.By = "dynamic",
+    domain: commands.Domain = "",
+    method: commands.Method = "contrastive-jumps",
+    variant: commands.Variant = "",
+    suite: commands.Suite = "scaling",
+    by: commands.By = "dynamic",
     run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
     bound: Annotated[
@@ -213,18 +212,18 @@ def scaling(
         int | None,
         typer.Option(min=1, help="Largest size to try; default: twice the published Scale, if there is one."),
     ] = None,
-    decoding: options.Decoding = "default",
+    decoding: commands.Decoding = "default",
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
-    seconds: options.Seconds = None,
+    seconds: commands.Seconds = None,
     references: Annotated[
         int, typer.Option("--reference", min=0, help="Run LAMA on so many unsolved problems of each size.")
     ] = 0,
     reference_seconds: Annotated[float, typer.Option(help="Maximum seconds of each search of LAMA.")] = 10.0,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    html: options.HtmlFile = None,
-    jobs: options.Jobs = 0,
-    cluster: options.ClusterAddress = "",
+    json: commands.JsonFile = None,
+    csv: commands.CsvFile = None,
+    html: commands.HtmlFile = None,
+    jobs: commands.Jobs = 0,
+    cluster: commands.ClusterAddress = "",
 ) -> None:
     """Measure coverage at every size, on as many generated problems as the interval needs. Run again to resume."""
     import pandas as pd
@@ -232,7 +231,7 @@ def scaling(
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.scaling import ScalingConfig
-    from sgp.experiments.scaling_runs import scaling_beside
+    from sgp.experiments.joint import scaling_beside
     from sgp.files import write_text
 
     if run is None and not domain:
@@ -242,19 +241,19 @@ def scaling(
     workers = workers_of(jobs, cluster)
     trained = open_run(run) if run else trained_run(by, method, domain, suite, variant, jobs=workers)
     config = ScalingConfig(largest=largest, seconds=seconds, references=references, reference_seconds=reference_seconds)
-    result = scaling_beside(trained, config, seed, workers, bound, hours, decoding)
-    write_scores_to(result.scores, json, csv)
+    scores, table, published = scaling_beside(trained, config, seed, workers, bound, hours, decoding)
+    write_scores_to(scores, json, csv)
     if html is not None:
         from sgp.reports.plots import scaling_curves
 
-        both = pd.concat([result.scores, result.published])
+        both = pd.concat([scores, published])
         write_text(html, scaling_curves(both).to_html(include_plotlyjs=True))
-    console().print(result.table.terminal())
+    console().print(table.terminal())
 
 
 @command("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
 def retrieve(
-    suite: options.Suite = "acpbench",
+    suite: commands.Suite = "acpbench",
     protocol: Annotated[
         str,
         typer.Option(
@@ -271,9 +270,9 @@ def retrieve(
             help="Methods, or METHOD:VARIANT, separated by commas; default: EmbedPlan, lower and upper baselines."
         ),
     ] = "",
-    domains: options.Domains = "",
+    domains: commands.Domains = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "42,123,456",
-    settings: options.Settings = None,
+    settings: commands.Settings = None,
     transitions: Annotated[int, typer.Option(min=1, help="Maximum test transitions of a domain.")] = 500,
     plans: Annotated[int, typer.Option(min=0, help="Maximum test plans of a domain.")] = 50,
     size: Annotated[int, typer.Option(min=10, help="Candidates in a pool.")] = 128,
@@ -290,17 +289,17 @@ def retrieve(
             "--record", help="Store some steps of the first seed under SGP_HOME/retrieved, for the dashboard."
         ),
     ] = False,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    jobs: options.Jobs = 0,
-    cluster: options.ClusterAddress = "",
+    json: commands.JsonFile = None,
+    csv: commands.CsvFile = None,
+    jobs: commands.Jobs = 0,
+    cluster: commands.ClusterAddress = "",
 ) -> None:
     """Measure how well models that predict the next state find it among candidate states. Run again to resume."""
     from sgp.datasets.protocols import OF_SEVERAL, PROTOCOLS
     from sgp.evaluation.retrieval import pools_of
     from sgp.experiments import retrieval
     from sgp.experiments.grid import parse_seeds
-    from sgp.experiments.retrieval_record import record_retrievals
+    from sgp.experiments.retrieval import record_retrievals
     from sgp.reports.tables import retrieval_table
     from sgp.viewer.retrieved import own_retrieved_folder
 

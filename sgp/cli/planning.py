@@ -1,4 +1,4 @@
-"""Training a planner, solving a problem, validating a plan."""
+"""Suites, problems and expert plans; training a planner, solving a problem, validating a plan."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sgp.cli import options
-from sgp.cli.commands import NOT_SOLVED, SOLVED, command
-from sgp.cli.options import console, limit_of, overrides_of, words, workers_of
+from sgp.cli import commands
+from sgp.cli.commands import (
+    NOT_SOLVED,
+    SOLVED,
+    command,
+    console,
+    limit_of,
+    overrides_of,
+    processes_of,
+    words,
+    workers_of,
+)
 
 if TYPE_CHECKING:
     from sgp.datasets.runs import Run
     from sgp.planning.rollout import Rollout
+
 
 logger = logging.getLogger(__name__)
 
@@ -25,16 +35,16 @@ def train(
     domain: Annotated[
         str, typer.Option(help="Domain of the suite; several, separated by commas, if the method learns across them.")
     ],
-    suite: options.Suite,
-    method: options.Method = "state-centric",
-    variant: options.Variant = "",
-    seed: options.Seed = 13,
+    suite: commands.Suite,
+    method: commands.Method = "state-centric",
+    variant: commands.Variant = "",
+    seed: commands.Seed = 13,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    settings: options.Settings = None,
-    by: options.By = "none",
-    again: options.Again = False,
-    jobs: options.Jobs = 0,
-    cluster: options.ClusterAddress = "",
+    settings: commands.Settings = None,
+    by: commands.By = "none",
+    again: commands.Again = False,
+    jobs: commands.Jobs = 0,
+    cluster: commands.ClusterAddress = "",
 ) -> None:
     """Train a method on a domain; missing expert plans are made first. The last line is the run's folder."""
     others = {"seed": seed, "device": device, "overrides": overrides_of(settings), "again": again}
@@ -62,23 +72,23 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
 
 @command("solve", "sgp solve domain.pddl problem.pddl --plan plan.txt")
 def solve(
-    domain: options.DomainFile,
-    problem: options.ProblemFile,
+    domain: commands.DomainFile,
+    problem: commands.ProblemFile,
     run: Annotated[
         Path | None, typer.Option(help="Folder of a trained run; default: one trained on this domain.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
-    seconds: options.Seconds = None,
-    processor: options.Processor = False,
-    memory: options.Memory = None,
-    decisions: options.Decisions = None,
+    seconds: commands.Seconds = None,
+    processor: commands.Processor = False,
+    memory: commands.Memory = None,
+    decisions: commands.Decisions = None,
     horizon: Annotated[
         int | None, typer.Option(help="Maximum actions; default, if there is no other limit: max(100, 10 x objects).")
     ] = None,
-    decoding: options.Decoding = "default",
-    html: options.HtmlFile = None,
-    keep: options.Detail = "auto",
+    decoding: commands.Decoding = "default",
+    html: commands.HtmlFile = None,
+    keep: commands.Detail = "auto",
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
     from sgp import solving
@@ -128,7 +138,7 @@ def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path |
     """Write a rollout with its explanations as JSONL and as a page."""
     from sgp.api import as_recorded
     from sgp.planning.recording import write_records
-    from sgp.viewer.page import export_html
+    from sgp.viewer.export import export_html
 
     recorded = as_recorded(solution, run, decoding)
     if rollout is not None:
@@ -139,7 +149,7 @@ def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path |
 
 @command("validate", "sgp validate domain.pddl problem.pddl plan.txt")
 def validate(
-    domain: options.DomainFile, problem: options.ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]
+    domain: commands.DomainFile, problem: commands.ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]
 ) -> None:
     """Validate a plan by our simulator and VAL. Exit code 0: valid; 1: not valid; 2: an error."""
     from sgp.planning.pddl import Problem, read_plan, read_text
@@ -155,3 +165,121 @@ def validate(
     else:
         typer.echo(verdict.report.strip() if verdict.judge == VAL else f"Plan valid: {verdict.judge} accepts it")
     raise typer.Exit(SOLVED if verdict.valid else NOT_SOLVED)
+
+
+@command("list", "sgp list runs")
+def list_(
+    what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; default: all.")] = "",
+) -> None:
+    """List suites, domains, methods, papers and trained runs."""
+    from sgp.errors import InputError, expected_one_of
+    from sgp.experiments.listing import LISTINGS
+
+    if what and what not in LISTINGS:
+        raise InputError(f"unknown listing '{what}'; {expected_one_of(LISTINGS, what)}")
+    for name in [what] if what else LISTINGS:
+        table = LISTINGS[name]()
+        console(table).print(table)
+
+
+@command("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
+def generate(
+    domain: commands.Domain = "",
+    size: Annotated[int | None, typer.Option(min=1, help="Number of objects.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
+    model: Annotated[str, typer.Option(help="Model of the domain, if it has several; see 'sgp list domains'.")] = "",
+    suite: Annotated[str, typer.Option(help="Instead: generate this bundled suite again.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("problems"),
+) -> None:
+    """Generate problems of one size, or a whole bundled suite."""
+    from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
+    from sgp.domains import get_domain
+    from sgp.errors import ConfigurationError
+
+    if suite:
+        generate_suite(suite, out, SUITE_SEED if seed is None else seed)
+        typer.echo(out)
+        return
+    if not domain or not size:
+        raise ConfigurationError("nothing to generate; give --domain and --size, or --suite")
+    for path in generate_problems(get_domain(domain), size, count, seed or 0, out, model):
+        typer.echo(path)
+
+
+@command("import", "sgp import ipc2023 --suite ipc")
+def import_(
+    source: Annotated[Path, typer.Argument(help="Folder of PDDL files, or an archive that 'sgp export' wrote.")],
+    suite: Annotated[str, typer.Option(help="Name of the new suite of PDDL files.")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite or run of this name.")] = False,
+) -> None:
+    """Import a folder of PDDL problems, and expert plans beside them, as a suite; or import an exported run."""
+    from sgp import api
+    from sgp.datasets.importing import import_folder
+    from sgp.errors import ConfigurationError, InputError
+
+    if not source.exists():
+        raise InputError(f"{source} does not exist; give a folder of PDDL files, or an archive that 'sgp export' wrote")
+    if suite and not source.is_dir():
+        raise InputError(f"{source} is no folder, and a suite is imported from one; unpack it, or give its folder")
+    if not source.is_dir():
+        typer.echo(api.import_run(source, replace).folder)
+        return
+    if not suite:
+        raise ConfigurationError(f"{source} is a folder, and its suite has no name; give one with --suite")
+    imported = import_folder(source, suite, overwrite=replace)
+    for name, domain in imported.domains.items():
+        splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
+        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.built_in})" if domain.built_in else ""))
+
+
+@command("export", "sgp export RUN --out gripper.zip")
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a trained run.")],
+    out: Annotated[Path, typer.Option(help="Archive to write.")],
+) -> None:
+    """Write a run with its encoder, model and card as one archive, which 'sgp import' reads."""
+    from sgp import api
+
+    api.export(run, out)
+    typer.echo(out)
+
+
+@command("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
+def experts(
+    suite: commands.Suite,
+    domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
+    splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
+    teacher: Annotated[
+        str,
+        typer.Option(
+            help="Expert planners: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation "
+            "(merge and shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
+        ),
+    ] = "state-centric",
+    seconds: Annotated[
+        float | None, typer.Option(min=1, help="Time limit of each search, instead of the teacher's.")
+    ] = None,
+    give_up: Annotated[
+        int, typer.Option(min=0, help="Stop with a split after so many problems in a row without a plan; 0: never.")
+    ] = 0,
+    retry: Annotated[bool, typer.Option("--retry", help="Try problems again that had no plan before.")] = False,
+    jobs: commands.Jobs = 0,
+) -> None:
+    """Make missing expert plans with Fast Downward."""
+    from dataclasses import replace
+
+    from sgp.datasets.experts import expert_plans
+    from sgp.datasets.suite import load_suite
+    from sgp.errors import ConfigurationError, expected_one_of
+    from sgp.planning.experts import TEACHERS
+
+    if teacher not in TEACHERS:
+        raise ConfigurationError(f"unknown teacher '{teacher}'; {expected_one_of(TEACHERS, teacher)}")
+    stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
+    source = load_suite(suite)
+    for name in [source.domain(domain).name] if domain else source.domains:
+        for split in words(splits) or source.domain(name).splits:
+            plans = expert_plans(source, name, split, stages, processes_of(jobs), retry, patience=give_up)
+            solved = [plan for plan in plans.values() if plan.plan is not None]
+            typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")

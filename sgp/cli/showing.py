@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import socket
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from sgp.cli import options
-from sgp.cli.commands import command
-from sgp.cli.options import console, processes_of, words, write_scores_to
+import sgp
+from sgp.cli import commands
+from sgp.cli.commands import command, console, processes_of, words, write_scores_to
+from sgp.datasets.store import home
+from sgp.errors import ConfigurationError, MissingLibrary
+from sgp.installed import bundled, lacking
 
 
 @command("table", "sgp table state-centric 1 --splits extrapolation")
@@ -34,8 +40,8 @@ def table(
     notes: Annotated[
         bool, typer.Option("--notes", help="Also show where the paper disagrees with itself or with its code.")
     ] = False,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
+    json: commands.JsonFile = None,
+    csv: commands.CsvFile = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw a coverage table with its intervals in this file.")
     ] = None,
@@ -74,8 +80,7 @@ def _write_report(folder: Path, given: Any, attempts: list[Path] | None, suite: 
 
     from sgp.errors import InputError
     from sgp.evaluation.attempts import attempts_frame, load_attempts, read_attempts
-    from sgp.evaluation.metrics import TRANSITION_METRICS
-    from sgp.evaluation.scores import load_scores, select
+    from sgp.evaluation.scores import TRANSITION_METRICS, load_scores, select
     from sgp.reports.papers import beside_ours, of_suite
     from sgp.reports.report import write_report
     from sgp.reports.scaling_tables import SPLIT
@@ -94,16 +99,15 @@ def _write_report(folder: Path, given: Any, attempts: list[Path] | None, suite: 
 
 @command("demo", "sgp demo --no-serve")
 def demo(
-    jobs: options.Jobs = 0,
+    jobs: commands.Jobs = 0,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Do not serve the dashboard at the end.")] = False,
 ) -> None:
     """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper.
 
     At its end the dashboard is served if standard output is a terminal.
     """
-    from sgp.experiments.demo import run_demo
+    from sgp.experiments.record import run_demo
     from sgp.installed import has_dashboard
-    from sgp.viewer.dashboard import free_port, serve
 
     run_demo(processes_of(jobs), console())
     if not has_dashboard():
@@ -123,7 +127,7 @@ def demo(
 
 @command("map", "sgp map RUN --rollouts rollout.jsonl")
 def map_(
-    runs: options.Runs,
+    runs: commands.Runs,
     rollouts: Annotated[
         list[Path] | None, typer.Option(help="Also the rollouts of the run in this file; may be repeated.")
     ] = None,
@@ -138,12 +142,42 @@ def map_(
             typer.echo(path)
 
 
+def server_command(port: int, browser: bool) -> list[str]:
+    """The server's command; further settings are in `dashboard/.streamlit/config.toml`."""
+    if importlib.util.find_spec("streamlit") is None:
+        raise MissingLibrary(lacking("the dashboard", "streamlit"))
+    options = {"server.port": port, "server.headless": str(not browser).lower()}
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return [sys.executable, "-m", "streamlit", "run", str(bundled("dashboard") / "server.py"), *flags]
+
+
+def free_port(first: int = 8501) -> int:
+    """The first free port of a hundred from `first` on; `first` if all are taken."""
+    for port in range(first, first + 100):
+        with socket.socket() as trial:
+            if trial.connect_ex(("localhost", port)) != 0:
+                return port
+    return first
+
+
+def serve(port: int, browser: bool) -> NoReturn:
+    """Replace this process by the server."""
+    arguments, store, free = server_command(port, browser), home(), free_port(port)
+    if free != port:
+        raise ConfigurationError(f"port {port} is taken; choose another one with --port, such as {free}")
+    paths = [str(Path(sgp.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    try:
+        Path.home()
+    except RuntimeError:  # Streamlit looks there for its settings
+        environment["HOME"] = str(store)
+    os.execve(arguments[0], arguments, environment)
+
+
 @command("dashboard", "sgp dashboard --port 8501")
 def dashboard(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8501,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
 ) -> None:
     """Serve the dashboard on this machine: step through recorded plans in the browser. Ctrl-C stops it."""
-    from sgp.viewer.dashboard import serve
-
     serve(port, browser=not no_browser)

@@ -1,4 +1,4 @@
-"""The built-in domains, one module each; all modules in this folder are found.
+"""The built-in domains: every `Domain` in a module of this folder.
 
 Their PDDL, sentences, splits and drawings are files in `data/domains/NAME`. Domains of other packages are found by
 their entry points in the group `sgp.domains`, and imported only if no built-in domain matches.
@@ -87,8 +87,8 @@ def _problems(splits: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, li
 def builtin_domains() -> tuple[Domain, ...]:
     """Return the domains of this folder, by name."""
     names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return tuple(sorted((module.DOMAIN for module in modules), key=lambda domain: domain.name))
+    values = [value for name in names for value in vars(importlib.import_module(f"{__name__}.{name}")).values()]
+    return tuple(sorted((value for value in values if isinstance(value, Domain)), key=lambda domain: domain.name))
 
 
 @cache

@@ -7,18 +7,23 @@ from math import ceil, sqrt
 
 from sgp import drawing
 from sgp.domains import builtin_domain
-from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
-from sgp.domains.drawing.tokens import (
+from sgp.domains.drawing.boxes import (
     OBJECT_COLOUR,
     ROBOT,
     WIDEST,
+    Box,
     aside,
+    breadth,
+    column,
     fingers,
+    flow,
+    framed,
     hint,
     natural,
     short_names,
     token,
     whole,
+    words,
 )
 from sgp.planning.domain import Generator, Scene, Slots, problem_pddl
 from sgp.planning.pddl import Atom

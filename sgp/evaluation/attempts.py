@@ -1,25 +1,35 @@
-"""Attempts of planners at problems, with plans validated by VAL, and their scores."""
+"""Attempts of planners at problems, with plans validated by VAL, and their scores.
+
+Several processes or machines share the problems; finished chunks are saved, so that an interrupted evaluation resumes.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
+import logging
 import re
 import shlex
+import tempfile
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sgp.datasets.store import data_folder, home
+from sgp.datasets.store import cache_folder, data_folder, home
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Measurement, Score, with_planners
-from sgp.files import read_json, write_text
+from sgp.files import read_json, write_json, write_text
 from sgp.planning.costs import known_cost
 from sgp.planning.rollout import Outcome
 from sgp.planning.subject import Subject, Variant, read_subject
+from sgp.progress import progress
+from sgp.workers import Folder, Jobs, executor
 
 if TYPE_CHECKING:  # readers of scores need no planning library
     import pandas as pd
@@ -30,6 +40,9 @@ if TYPE_CHECKING:  # readers of scores need no planning library
     from sgp.planning.rollout import Rollout
     from sgp.planning.task import Task
 
+
+logger = logging.getLogger(__name__)
+CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 MEGABYTE = 10**6
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
 
@@ -156,17 +169,9 @@ def attempt(
             try:
                 task = read_task(problem, limit)
             except (LimitReached, MemoryError) as error:
-                attempts[number] = Attempt(
-                    problem=problem.name,
-                    sha256=problem.sha256,
-                    size=0,
-                    outcome=outcome_of(error),
-                    plan=(),
-                    decisions=0,
-                    seconds=limit.seconds or 0.0,
-                    reason="the problem was not read within the limit",
-                    memory=most_memory(),
-                )
+                facts = (problem.name, problem.sha256, 0, outcome_of(error), (), 0, limit.seconds or 0.0)
+                reason = "the problem was not read within the limit"
+                attempts[number] = Attempt(*facts, reason, memory=most_memory())
                 continue
             tasks_read.append(number)
             yield task
@@ -348,3 +353,99 @@ def _row(row: Mapping[str, str]) -> dict[str, Any]:
     outcome = Outcome(row["outcome"]).value
     subject = read_subject(row).record()
     return {**subject, "problem": row["problem"], "like": row.get("like") or "", "outcome": outcome, **numbers}
+
+
+Load = Callable[[str, str], "Planner"]
+Result = tuple[list[Attempt], dict[Path, str]]  # attempts, and the texts of rollout files to write
+
+
+@dataclass(frozen=True)
+class Work:
+    """Problems to be solved by one planner."""
+
+    planner: str
+    identity: str
+    problems: tuple[Problem, ...]
+    limit: Limit
+    recorder: RolloutRecorder | None = None
+    decoding: str = "default"
+
+    @property
+    def file(self) -> Path:
+        """The file of the attempts until the whole evaluation is finished."""
+        recorder = self.recorder
+        recording = f"{recorder.folder} {recorder.keep}" if recorder else ""
+        hashes = [problem.sha256 for problem in self.problems]
+        limits = [asdict(self.limit), self.limit.horizon(0)]  # the default horizon has changed over versions
+        key = json.dumps([self.identity, limits, hashes, recording])
+        return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
+
+
+def split_work(work: Work) -> list[Work]:
+    """The work in chunks with similar mixtures of sizes."""
+    count = -(-len(work.problems) // CHUNK)
+    return [replace(work, problems=work.problems[start::count]) for start in range(count)]
+
+
+def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[list[Attempt]]:
+    """The attempts of each work, in the order of its problems.
+
+    `load` must be importable by other processes. Chunks that an interrupted evaluation finished are not tried again.
+    """
+    chunks = {chunk.file: chunk for work in works for chunk in split_work(work)}
+    done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}
+    waiting = [chunk for file, chunk in chunks.items() if file not in done]
+    logger.info("%s: %d of %d chunks are finished", title, len(done), len(chunks))
+    saved = True
+    with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
+        bar.update(sum(map(len, done.values())))
+        runner = executor(jobs)
+        tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in waiting]
+        for place, (attempts, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
+            for file, text in rollouts.items():
+                write_text(file, text)
+            saved = saved and _saved(waiting[place].file, attempts)
+            done[waiting[place].file] = attempts
+            bar.update(len(attempts))
+    results = []
+    for work in works:
+        by_hash = {attempt.sha256: attempt for chunk in split_work(work) for attempt in done[chunk.file]}
+        results.append([by_hash[problem.sha256] for problem in work.problems])
+    for file in chunks:
+        with suppress(OSError):
+            file.unlink()
+    return results
+
+
+def _try(folder: str, chunk: Work, load: Load) -> Result:
+    """A chunk's attempts by the planner in a folder; rollouts are written directly."""
+    return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.recorder), {}
+
+
+def _try_remotely(folder: str, chunk: Work, load: Load) -> Result:
+    """The same on another machine, which returns the rollouts."""
+    if chunk.recorder is None:
+        return _try(folder, chunk, load)
+    with tempfile.TemporaryDirectory() as temporary:
+        recorder = replace(chunk.recorder, folder=Path(temporary))
+        attempts, _ = _try(folder, replace(chunk, recorder=recorder), load)
+        written = {file.name: file.read_text(encoding="utf-8") for file in Path(temporary).iterdir()}
+    return attempts, {chunk.recorder.folder / name: text for name, text in written.items()}
+
+
+def _saved(file: Path, attempts: Sequence[Attempt]) -> bool:
+    """Whether the attempts of a finished chunk could be saved; the evaluation goes on without."""
+    try:
+        write_json(file, [attempt.to_record() for attempt in attempts])
+    except StoreError as error:
+        logger.warning("%s; without it an interrupted evaluation begins again", error)
+        return False
+    return True
+
+
+def _read(file: Path) -> list[Attempt] | None:
+    """The attempts of a finished chunk; None if it is missing or written by an older version."""
+    try:
+        return saved_attempts(file) if file.is_file() else None
+    except StoreError:
+        return None

@@ -1,7 +1,11 @@
-"""Grids of trainings and measurements: which cells there are, and their runner, which is resumable and parallel."""
+"""Grids of trainings and measurements: which cells there are, and their runner, which is resumable and parallel.
+
+Settings of a method are selected one after another, by validation on generated problems larger than training.
+"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import math
@@ -9,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,15 +26,18 @@ from sgp.datasets.training_data import Demonstrations, Problems, learning_texts
 from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
 from sgp.evaluation.attempts import Attempt, attempt_rows, attempts_frame, write_attempts
 from sgp.evaluation.known_plans import BASELINES, FAST_DOWNWARD, baseline_attempts
-from sgp.evaluation.scores import Measurement, Score, load_scores, select, to_frame, to_json, write_scores
-from sgp.files import read_json, write_json
+from sgp.evaluation.scores import Measurement, Score, load_scores, to_frame, to_json, write_scores
+from sgp.files import read_json, whole_file, write_json
 from sgp.methods import ablations, get_method, planning_method
+from sgp.methods import choices as choices_of
 from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting, require_decodings
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
+from sgp.reports.table import Table
 from sgp.workers import Executor, Jobs, executor, processes
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
+EQUAL_QUALITY = 0.005  # differences of quality below it are noise on some tens of problems
 FACTS = {  # of runs, by the names of metrics: what Table 3 of the paper lists, and how long training took
     "dimension": "dimension",
     "parameters": "parameters",
@@ -66,14 +74,11 @@ class Cell:
 
 def result_files(cells: Sequence[Cell]) -> dict[Cell, Path]:
     """The file of each cell's results: another one for other problems, expert plans, configurations or decodings."""
-    names = dict.fromkeys(name for cell in cells for name in (cell.suite, cell.training_suite))
-    suites = {name: load_suite(name) for name in names}
+    pairs = dict.fromkeys((name, cell.domain) for cell in cells for name in (cell.suite, cell.training_suite))
+    suites = {name: load_suite(name) for name, _ in pairs}
+    plans = {pair: sorted((suites[pair[0]].experts / pair[1]).glob("*.jsonl")) for pair in pairs}
     expert_hashes = {
-        (suite, domain): [
-            hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted((suites[suite].experts / domain).glob("*.jsonl"))
-        ]
-        for suite, domain in {(name, cell.domain) for cell in cells for name in (cell.suite, cell.training_suite)}
+        pair: [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths] for pair, paths in plans.items()
     }
     files = {}
     for cell in cells:
@@ -141,9 +146,8 @@ def parse_seeds(text: str, what: str = "seeds") -> tuple[int, ...]:
     try:
         return tuple(dict.fromkeys(int(word) for word in text.split(",")))
     except ValueError as error:
-        raise InputError(
-            f"{what} are '{text}'; expected whole numbers separated by commas, such as 13,14,15"
-        ) from error
+        expected = "expected whole numbers separated by commas, such as 13,14,15"
+        raise InputError(f"{what} are '{text}'; {expected}") from error
 
 
 def grid_cells(
@@ -178,10 +182,8 @@ def grid_cells(
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
                 config = configure(method, variant, own)[1]
                 for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
-                    cell = Cell(
-                        method.key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on
-                    )
-                    cells.append(replace(cell, decodings=own_decodings))
+                    cell = Cell(method.key, variant, domain, seed, source.name, named, tuple(sorted(own.items())))
+                    cells.append(replace(cell, trained_on=trained_on, decodings=own_decodings))
     if set(decodings) - known_decodings:
         raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - known_decodings)}'")
     used = {name for cell in cells for name, _ in cell.overrides}
@@ -282,14 +284,9 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
         for variant in BASELINES:
             for split in source.chosen_splits(domain, splits):
                 attempts = baseline_attempts(source, domain, split, variant, jobs)
-                subject = Measurement(
-                    method=FAST_DOWNWARD,
-                    variant=variant,
-                    domain=domain,
-                    suite=source.name,
-                    split=split,
-                    note="saved results of Fast Downward",
-                )
+                place = {"domain": domain, "suite": source.name, "split": split}
+                note = "saved results of Fast Downward"
+                subject = Measurement(method=FAST_DOWNWARD, variant=variant, **place, note=note)
                 scores += scores_of(source, subject, attempts)
                 rows += _rows(source, subject, attempts)
     return Results.of(scores, rows)
@@ -305,7 +302,8 @@ def _expected_work(cell: Cell) -> tuple[float, int]:
 @cache
 def _measured_training() -> Mapping[tuple[str, str], float]:
     """Seconds of the longest committed training of each method and variant."""
-    trainings = select(load_scores(), metric="training_seconds")
+    measured = load_scores()
+    trainings = measured[measured["metric"] == "training_seconds"]
     return dict(trainings.groupby(["method", "variant"])["value"].max())
 
 
@@ -323,17 +321,9 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
     record = None if again else _read(file)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
-    run = train(
-        cell.method,
-        cell.domain,
-        cell.training_suite,
-        cell.variant,
-        cell.seed,
-        jobs=runner,
-        overrides=dict(cell.overrides),
-        without=cell.without,
-        drawn=cell.drawn,
-    )
+    identity = cell.method, cell.domain, cell.training_suite, cell.variant, cell.seed
+    overrides = dict(cell.overrides)
+    run = train(*identity, jobs=runner, overrides=overrides, without=cell.without, drawn=cell.drawn)
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits, runner, decodings=cell.decodings)
         (note,), facts = set(found.scores["note"]), run.record["facts"]
@@ -367,20 +357,133 @@ def _read(file: Path) -> dict[str, Any] | None:
 
 
 def _subject(cell: Cell, record: Mapping[str, Any], split: str = "", decoding: str = DEFAULT) -> Measurement:
-    return Measurement(
-        method=cell.method,
-        variant=record["variant"],
-        decoding=decoding,
-        domain=cell.domain,
-        suite=cell.suite,
-        split=split,
-        seed=cell.seed,
-        note=record["note"],
-    )
+    facts: dict[str, Any] = {name: getattr(cell, name) for name in ("method", "domain", "suite", "seed")}
+    return Measurement(**facts, variant=record["variant"], decoding=decoding, split=split, note=record["note"])
 
 
 def _rows(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     place = subject.domain, subject.split
-    return attempt_rows(
-        subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place)
-    )
+    lengths, costs = expert_lengths(suite, *place), expert_costs(suite, *place)
+    return attempt_rows(subject, attempts, lengths, suite.likes(*place), costs)
+
+
+class Reached(NamedTuple):
+    """Result of a configuration: means over domains and splits of coverage, plan quality and seconds.
+
+    The quality of a solved problem is L* / L, the length of the shortest plan of all trials over that of its own plan;
+    of an unsolved one 0 (the score of the satisficing track of the planning competitions).
+    """
+
+    coverage: float
+    quality: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A value of a setting, and its result."""
+
+    setting: str
+    value: str
+    reached: Reached
+    rows: Mapping[str, float]  # coverage by domain and split
+    chosen: bool = False
+
+
+def choices(method: str, settings: Sequence[str] = ()) -> Mapping[str, Sequence[str]]:
+    """The settings of a method that validation chooses, or those of them that are named, with their values."""
+    known = choices_of(get_method(method))
+    for setting in settings:
+        if setting not in known:
+            raise InputError(f"method {method} does not choose setting '{setting}'; {expected_one_of(known, setting)}")
+    return {setting: values for setting, values in known.items() if not settings or setting in settings}
+
+
+def select(
+    method: str,
+    suite: str,
+    validation: str,
+    domains: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    seed: int = SEEDS[0],
+    jobs: Jobs = 1,
+) -> tuple[list[Trial], Mapping[str, str]]:
+    """Try every value of each setting, the others as chosen so far; return the trials and the chosen settings.
+
+    The value of the highest coverage is chosen; of several the one of the highest quality; of several within
+    `EQUAL_QUALITY` the fastest. Trials are saved, so that the same call resumes.
+    """
+    learner = planning_method(method)
+    variant = next(iter(learner.variants))
+    open_choices = choices(method, settings)
+    chosen = {setting: values[0] for setting, values in open_choices.items()}
+    made: dict[object, Results] = {}  # by configuration, so that the default under another name is not evaluated again
+    order: list[tuple[str, str, object]] = []
+    for setting, values in open_choices.items():
+        candidates = []
+        for value in values:
+            training, decoding = apart({**chosen, setting: value})
+            config = configure(learner, variant, training)[1], configure_decoding(learner, decoding)[1]
+            if config not in made:
+                methods = {learner.key: [variant]}
+                cells = grid_cells(validation, domains, methods, (seed,), (), training, suite, (decoding,))
+                made[config] = run_grid(cells, jobs)
+            candidates.append(config)
+            order.append((setting, value, config))
+        measured = _measured(made)
+        chosen[setting] = best({value: measured[config] for value, config in zip(values, candidates, strict=True)})
+    measured = _measured(made)
+    trials = [
+        Trial(setting, value, measured[config], _coverage(made[config].attempts), chosen[setting] == value)
+        for setting, value, config in order
+    ]
+    return trials, chosen
+
+
+def best(candidates: Mapping[str, Reached]) -> str:
+    """The value to choose: by coverage, then by quality, then by seconds."""
+    coverage, quality, _ = max(candidates.values())
+    good = {value: result for value, result in candidates.items() if result.coverage == coverage}
+    good = {value: result for value, result in good.items() if result.quality >= quality - EQUAL_QUALITY}
+    return min(good, key=lambda value: good[value].seconds)
+
+
+def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
+    """Result of each configuration, its quality relative to the shortest plans of all so far."""
+    attempts = pd.concat([each.attempts.assign(place=place) for place, each in enumerate(made.values())])
+    shortest = attempts.groupby(["domain", "split", "problem"])["length"].transform("min")
+    ratios = (shortest / attempts["length"]).where((attempts["length"] > 0).fillna(False), 1.0)
+    attempts = attempts.assign(quality=ratios.where(attempts["length"].notna(), 0.0).astype(float))
+    reached = {}
+    for place, config in enumerate(made):
+        groups = attempts[attempts["place"] == place].groupby(["domain", "split"])
+        means = (fmean(map(fmean, (part[name] for _, part in groups))) for name in ("solved", "quality", "seconds"))
+        reached[config] = Reached(*means)
+    return reached
+
+
+def _coverage(attempts: pd.DataFrame) -> dict[str, float]:
+    groups = attempts.groupby(["domain", "split"], sort=False)["solved"]
+    return {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
+
+
+def trials_table(trials: Sequence[Trial], title: str) -> Table:
+    """The trials, one a row, with the domains and splits in which some problem was not solved."""
+    lines = []
+    for trial in trials:
+        reached = trial.reached
+        numbers = f"{reached.coverage:.3f}", f"{reached.quality:.3f}", f"{reached.seconds:.2f}"
+        missed = ", ".join(f"{name} {value:.2f}" for name, value in trial.rows.items() if value < 1) or "none"
+        lines.append((trial.setting, f"{trial.value} (chosen)" if trial.chosen else trial.value, *numbers, missed))
+    return Table.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
+
+
+def write_trials(path: Path, trials: Sequence[Trial]) -> None:
+    """Write the trials as CSV, a line for each trial, domain and split."""
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(("setting", "value", "chosen", "coverage", "quality", "seconds", "row", "row_coverage"))
+        for each in trials:
+            coverage, quality, seconds = each.reached
+            head = each.setting, each.value, each.chosen, f"{coverage:.4f}", f"{quality:.4f}", f"{seconds:.3f}"
+            table.writerows((*head, name, value) for name, value in each.rows.items())

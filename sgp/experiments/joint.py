@@ -1,7 +1,9 @@
-"""Joint training: one training whose best checkpoint is selected by each of three validation methods.
+"""Joint training, dynamic validation and scaling of runs.
 
-So the selected planners differ only by validation. Source: "Per-Domain Generalizing Policies: On Validation Instances
-and Scaling Behavior" (dynamic validation), section 4.
+One training, whose best checkpoint is selected by each of three validations, so that the selected planners differ only
+by validation. Dynamic validation measures coverage on generated problems of growing size, until it falls to a
+threshold. Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic
+validation), sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -9,43 +11,151 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from statistics import mean
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from sgp.api import DEFAULT_SEED
+import pandas as pd
+
+from sgp.api import DEFAULT_SEED, measured_here
 from sgp.datasets import runs as run_store
 from sgp.datasets.generation import SCALING_SUITE
+from sgp.datasets.runs import Run, RunKey, open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
-from sgp.errors import StoreError
-from sgp.evaluation import dynamic_validation
-from sgp.evaluation.parallel import run_all
-from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
-from sgp.experiments.scaling_runs import generator_for, plan_bound
+from sgp.domains import all_domains, serving
+from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.evaluation import scaling as curves
+from sgp.evaluation.attempts import Attempt, run_all, subject_of
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource, curve_scores
+from sgp.evaluation.scores import Measurement, select, to_frame
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity
 from sgp.methods.contract import Checkpoint, PlanningMethod
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
+from sgp.planning.domain import Domain, Sizes
 from sgp.planning.experts import QUICK, STAGES
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.planner import Limit
 from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
+from sgp.reports.papers import beside_ours
+from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales
 from sgp.reports.table import Table
-from sgp.workers import Jobs, processes
+from sgp.solving import RunLike
+from sgp.workers import Jobs, executor, processes
 
 logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 LENGTH_TOLERANCE = 1.02  # plans count as equally long up to this factor
+VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 _DONE = "snapshots.json"
+
+
+@dataclass(frozen=True)
+class DynamicConfig:
+    """Number of problems of a size, and the coverage that ends the validation (dynamic validation, appendix A).
+
+    Sizes are all above the largest training problem's, or with `multiples` the first one from each multiple of it on.
+    `seconds` of CPU time limit a problem instead of the number of actions.
+    """
+
+    problems: int = 10  # m
+    threshold: float = 0.3  # tau
+    multiples: tuple[float, ...] = ()
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.problems < 1:
+            raise ConfigurationError(f"problems is {self.problems}; expected at least 1")
+        if not 0 < self.threshold < 1:
+            raise ConfigurationError(f"threshold is {self.threshold}; expected a number between 0 and 1")
+        if list(self.multiples) != sorted(self.multiples) or min(self.multiples, default=2) <= 1:
+            raise ConfigurationError(f"multiples are {self.multiples}; expected numbers above 1 that grow")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
+
+    def sizes(self, known: Sizes, after: int) -> Iterator[int]:
+        """The sizes to try, ascending, if the largest training problem has `after` objects."""
+        if not self.multiples:
+            return known.above(after)
+        sizes = (next(known.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
+        return iter(dict.fromkeys(size for size in sizes if size is not None))
+
+    def limit(self, bound: int) -> Limit:
+        """The limit of a problem whose plans may have `bound` actions."""
+        return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds, processor=True)
+
+
+PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
+LARGER_SIZES = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)  # ours: a few sizes
+
+
+@dataclass(frozen=True)
+class DynamicCoverage:
+    """Coverage by size, and the mean number of actions of the plans found (0 if there is none)."""
+
+    sizes: Mapping[int, float]
+    actions: float = 0.0
+
+    @classmethod
+    def of(cls, sizes: Mapping[int, float], attempts: Sequence[Attempt]) -> DynamicCoverage:
+        """The coverage with the mean length of the plans of all attempts."""
+        lengths = [len(attempt.plan) for attempt in attempts if attempt.solved]
+        return cls(sizes, mean(lengths) if lengths else 0.0)
+
+
+def dynamic_coverage(
+    planner: EvaluatedPlanner,
+    source: ProblemSource,
+    after: int,
+    bound: int,
+    config: DynamicConfig = PAPER_CONFIG,
+    jobs: Jobs = 1,
+) -> DynamicCoverage:
+    """Coverage from the first size above `after` to the first at which it is at most the threshold.
+
+    The sum of coverages is the score of the planner. All planners try the same problems; a plan has at most `bound`
+    actions. Each worker tries one size at a time.
+    """
+    coverage: dict[int, float] = {}
+    evaluated: list[Attempt] = []
+    sizes = config.sizes(source.sizes, after)
+    while batch := list(islice(sizes, executor(jobs).slots)):
+        problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
+        distinct = [tuple({problem.sha256: problem for problem in drawn}.values()) for drawn in problems]
+        works = [planner.work(drawn, config.limit(bound)) for drawn in distinct]
+        title = f"dynamic validation, {source.domain.name}, {batch[0]} objects"
+        for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
+            solved = {attempt.sha256: attempt.solved for attempt in attempts}
+            coverage[size] = mean(solved[problem.sha256] for problem in drawn)
+            evaluated += attempts
+            if coverage[size] <= config.threshold:
+                return DynamicCoverage.of(coverage, evaluated)
+    return DynamicCoverage.of(coverage, evaluated)
+
+
+def coverage_of_given(
+    planner: EvaluatedPlanner, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
+) -> DynamicCoverage:
+    """Coverage by size on given problems, if none can be generated."""
+    work = planner.work(tuple(problems), config.limit(bound))
+    (attempts,) = run_all([work], planner.load, jobs, "validation on given problems")
+    solved: dict[int, list[bool]] = {}
+    for attempt in sorted(attempts, key=lambda attempt: attempt.size):
+        solved.setdefault(attempt.size, []).append(attempt.solved)
+    return DynamicCoverage.of({size: mean(values) for size, values in solved.items()}, attempts)
 
 
 @dataclass(frozen=True)
@@ -67,17 +177,12 @@ class Validated:
         """The higher, the better."""
         return {"loss": -self.loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
 
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Validated:
-        """The checkpoint in a record."""
-        return cls(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
-
 
 @dataclass(frozen=True)
 class JointTraining:
     """The run selected by each validation method, all checkpoints, and the place (from 0) of each selected one."""
 
-    runs: Mapping[By, run_store.Run]
+    runs: Mapping[By, Run]
     checkpoints: Sequence[Validated]
     selected: Mapping[By, int]
 
@@ -91,7 +196,7 @@ def train_jointly(
     device: str = "auto",
     jobs: Jobs = 1,
     overrides: Mapping[str, str] | None = None,
-    config: dynamic_validation.DynamicConfig | None = None,
+    config: DynamicConfig | None = None,
     again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
@@ -108,72 +213,54 @@ def train_jointly(
     Validation uses `jobs` processes or workers.
     """
     learner, checkpointed = get_method(method), selectable(method)
-    rules = config or (dynamic_validation.PAPER_CONFIG if suite == SCALING_SUITE else dynamic_validation.LARGER_SIZES)
+    rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)
     name, settings = configure(learner, variant, overrides)
     planning = planning_method(method)
     configure_decoding(planning, settings.decoding)  # raises before anything is trained
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else QUICK, processes(jobs))
-    source = generator_for(
-        data.domain_pddl, data.domain, dynamic_validation.VALIDATION_SEED, tracked=bool(rules.multiples)
-    )
+    source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
-    versions = run_store.library_versions(recorded_libraries(learner))
+    libraries = recorded_libraries(learner)
     with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
-    facts = [
-        learner.key,
-        with_second,
-        asdict(settings),
-        [asdict(each) for each in planning.decodings.values()],
-        checkpointed.sweep,
-        LENGTH_TOLERANCE,
-        seed,
-        data.sha256,
-        trial.bound,
-        asdict(rules),
-        versions,
-    ]
+    decodings = [asdict(decoding) for decoding in planning.decodings.values()]
+    facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, LENGTH_TOLERANCE, seed]
+    facts += [data.sha256, trial.bound, asdict(rules), run_store.library_versions(libraries)]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {
-        by: run_store.RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed)
-        for by in VALIDATIONS
+        by: RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed) for by in VALIDATIONS
     }
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)
     done = _read(folder / _DONE)
     if done and all(_is_of(key, identity) for key in keys.values()):
-        return JointTraining({by: run_store.open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
+        return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
     for checkpoint in checkpointed.checkpoints(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
-        origin = run_store.Origin(
-            asdict(checkpoint.training), data.domains, data.facts, chosen, recorded_libraries(learner)
-        )
-        same = next((each for each in done if each.name == checkpoint.like), None)
+        origin = run_store.Origin(asdict(checkpoint.training), data.domains, data.facts, chosen, libraries)
+        same = next((validated for validated in done if validated.name == checkpoint.like), None)
         if same is None:
             with run_store.new_run(keys["dynamic"], origin, place) as draft:
                 checkpoint.save(draft)
-        done.append(
-            trial.validated(checkpoint, run_store.open_run(place))
-            if same is None
-            else replace(same, name=checkpoint.name)
-        )
-        write_json(folder / _DONE, [asdict(each) for each in done])
-        for each in set(range(len(done))).difference(
-            (*_selected(done).values(), _second(done) if with_second else None)
-        ):
-            shutil.rmtree(folder / str(each), ignore_errors=True)
+            done.append(trial.validated(checkpoint, open_run(place)))
+        else:
+            done.append(replace(same, name=checkpoint.name))
+        write_json(folder / _DONE, [asdict(validated) for validated in done])
+        needed = (*_selected(done).values(), _second(done) if with_second else None)
+        for number in set(range(len(done))).difference(needed):
+            shutil.rmtree(folder / str(number), ignore_errors=True)
         watch(done[-1])
     best, second = _selected(done), _second(done) if with_second else None
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside_best = None
         if by == "dynamic" and second is not None:
-            selection["second"], beside_best = done[second].name, run_store.open_run(folder / str(second))
-        _save(run_store.open_run(folder / str(best[by])), key, selection, beside_best)
-    return JointTraining({by: run_store.open_run(key.folder) for by, key in keys.items()}, done, best)
+            selection["second"], beside_best = done[second].name, open_run(folder / str(second))
+        _save(open_run(folder / str(best[by])), key, selection, beside_best)
+    return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
 
 
 @dataclass(frozen=True)
@@ -183,7 +270,7 @@ class _Trial:
     data: Demonstrations
     source: ProblemSource | None
     bound: int
-    rules: dynamic_validation.DynamicConfig
+    rules: DynamicConfig
     method: PlanningMethod
     jobs: Jobs
 
@@ -206,31 +293,22 @@ class _Trial:
             logger.warning(
                 "no problems of %s with more than %d objects can be generated: the validation falls back on the %d "
                 "largest of suite %s, most of which were trained on",
-                self.data.domain,
-                self.largest,
-                len(self.given),
-                self.data.suite,
+                *(self.data.domain, self.largest, len(self.given), self.data.suite),
             )
 
-    def validated(self, checkpoint: Checkpoint, run: run_store.Run) -> Validated:
+    def validated(self, checkpoint: Checkpoint, run: Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
         planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
-        fixed = tuple(each.task.problem for each in self.data.validation)
-        (attempts,) = run_all(
-            [planner.work(fixed, self.rules.limit(self.bound))],
-            load_planner,
-            self.jobs,
-            f"{checkpoint.name}, {self.data.domain} validation",
-        )
+        work = planner.work(tuple(each.task.problem for each in self.data.validation), self.rules.limit(self.bound))
+        title = f"{checkpoint.name}, {self.data.domain} validation"
+        (attempts,) = run_all([work], load_planner, self.jobs, title)
         if self.given or self.source is None:
-            found = dynamic_validation.coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
+            larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
-            found = dynamic_validation.dynamic_coverage(
-                planner, self.source, self.largest, self.bound, self.rules, self.jobs
-            )
-        coverage = mean(each.solved for each in attempts)
-        actions = found.actions if self.rules.multiples else 0.0  # the paper breaks no ties
-        return Validated(checkpoint.name, checkpoint.loss, coverage, found.sizes, actions)
+            larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
+        coverage = mean(attempt.solved for attempt in attempts)
+        actions = larger.actions if self.rules.multiples else 0.0  # the paper breaks no ties
+        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, actions)
 
 
 def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
@@ -241,7 +319,7 @@ def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
 def _second(checkpoints: Sequence[Validated]) -> int | None:
     """The place of the first that is second best by dynamic validation; None if all are equivalent."""
     best = checkpoints[_selected(checkpoints)["dynamic"]]
-    others = [place for place, each in enumerate(checkpoints) if replace(each, name=best.name) != best]
+    others = [place for place, other in enumerate(checkpoints) if replace(other, name=best.name) != best]
     return _first_best(checkpoints, others, "dynamic") if others else None
 
 
@@ -251,33 +329,26 @@ def _first_best(checkpoints: Sequence[Validated], places: Sequence[int], by: By)
     best = [place for place in places if checkpoints[place].score(by) == highest]
     if by != "dynamic":
         return best[0]
-    most = LENGTH_TOLERANCE * min(checkpoints[place].actions for place in best)
-    return next(place for place in best if checkpoints[place].actions <= most)
+    longest = LENGTH_TOLERANCE * min(checkpoints[place].actions for place in best)
+    return next(place for place in best if checkpoints[place].actions <= longest)
 
 
-def _save(
-    run: run_store.Run, key: run_store.RunKey, selection: Mapping[str, str], second: run_store.Run | None
-) -> None:
+def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
     """Copy a checkpoint's run to its folder in the store, with the second best beside it."""
-    record = run.record
     with run_store.new_run(key, run.origin) as draft:
-        for name in record["files"]:
+        for name in run.record["files"]:
             shutil.copyfile(run.folder / name, draft.folder / name)
-        draft.facts.update(record["facts"], selection=dict(selection))
-        draft.check.update(record["check"])
+        draft.facts.update(run.record["facts"], selection=dict(selection))
+        draft.check.update(run.record["check"])
         if second is not None:
             for name in second.record["files"]:
                 shutil.copyfile(second.folder / name, draft.folder / f"{run_store.SECOND}{name}")
-            facts = {
-                name: value
-                for name, value in second.record["facts"].items()
-                if name not in run_store.BESIDE_THE_PLANNER
-            }
+            beside, facts = run_store.BESIDE_THE_PLANNER, second.record["facts"].items()
             own = {name: second.record[name] for name in ("training", "check")}
-            draft.facts["second"] = {**own, "facts": facts}
+            draft.facts["second"] = {**own, "facts": {name: value for name, value in facts if name not in beside}}
 
 
-def _is_of(key: run_store.RunKey, identity: str) -> bool:
+def _is_of(key: RunKey, identity: str) -> bool:
     """Whether the store has an undamaged run of this joint training."""
     try:
         run = run_store.find_run(key)
@@ -287,31 +358,101 @@ def _is_of(key: run_store.RunKey, identity: str) -> bool:
 
 
 def _read(file: Path) -> list[Validated]:
-    if not file.is_file():
-        return []
     try:
-        return [Validated.from_record(record) for record in read_json(file)]
-    except (KeyError, TypeError, ValueError) as error:
+        records = read_json(file) if file.is_file() else []
+        return [
+            Validated(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
+            for record in records
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(
             f"{file} holds no validated checkpoints ({error!r}); remove its folder and train again"
         ) from error
 
 
-def joint_table(found: JointTraining, title: str) -> Table:
+def joint_table(training: JointTraining, title: str) -> Table:
     """The checkpoints, one a row, with the validations that selected them."""
-    chosen: dict[int, list[str]] = {}
-    for by, place in found.selected.items():
-        chosen.setdefault(place, []).append(by)
-    rows = [
-        (
-            each.name,
-            f"{each.loss:.3f}",
-            f"{each.coverage:.2f}",
-            f"{each.dynamic:.1f}",
-            str(max(each.sizes, default="")),
-            ", ".join(chosen.get(place, ())),
-        )
-        for place, each in enumerate(found.checkpoints)
-    ]
+    rows = []
+    for place, checkpoint in enumerate(training.checkpoints):
+        numbers = (f"{checkpoint.loss:.3f}", f"{checkpoint.coverage:.2f}", f"{checkpoint.dynamic:.1f}")
+        selected_by = ", ".join(by for by, selected in training.selected.items() if selected == place)
+        rows.append((checkpoint.name, *numbers, str(max(checkpoint.sizes, default="")), selected_by))
     headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
     return Table.of(title, headings, rows)
+
+
+def scaling(
+    run: RunLike,
+    config: curves.ScalingConfig = curves.DEFAULT_CONFIG,
+    seed: int = 0,
+    jobs: Jobs = 1,
+    bound: int | None = None,
+    hours: float = math.inf,
+    watch: Callable[[curves.CurvePoint], None] = lambda measured: None,
+    decoding: str = DEFAULT,
+) -> curves.Curve:
+    """How far a run scales: its coverage at every size of its domain, on problems generated from `seed`.
+
+    A plan for a problem of n objects may have `bound` + n actions; the default bound is `plan_bound` of the training
+    data. After so many `hours` no problem is begun, and the curve reports it. `watch` sees every size as it is
+    done. Results are saved, so that the same call resumes. `curve_scores` gives a curve's numbers. `jobs` as for
+    `evaluate`. Source: dynamic validation, algorithm 3.
+    """
+    if not hours >= 0:
+        raise ConfigurationError(f"hours is {hours}; expected 0 or more")
+    opened = open_run(run)
+    source = generator_for(opened.domain_pddl, opened.key.domain, seed)
+    if source is None:
+        known = ", ".join(domain.name for domain in all_domains())
+        raise InputError(f"there is no built-in generator for problems of {opened.key.domain}; choose one of {known}")
+    method = planning_method(opened.key.method)
+    name, _ = configure_decoding(method, decoding)
+    identity = decoded_identity(method, opened.planner_sha256, opened.training, name)
+    planner = EvaluatedPlanner(str(opened.folder), identity, load_planner, name)
+    until = time.monotonic() + 3600 * hours
+    if bound is None:
+        bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
+    return curves.scaling(planner, source, bound, config, jobs, until, watch)
+
+
+def scaling_beside(
+    run: RunLike, config: curves.ScalingConfig, seed: int, jobs: Jobs, bound: int | None, hours: float, decoding: str
+) -> tuple[pd.DataFrame, Table, pd.DataFrame]:
+    """Scores and table of `scaling`, and the published numbers; the default largest size is twice their Scale."""
+    opened = open_run(run)
+    key, published = opened.key, select(beside_ours(), split=SPLIT)
+    words, largest = published_scales(published, key.domain)
+    config = replace(config, largest=config.largest or largest)
+    curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
+    scores = to_frame(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
+    title = f"{subject_of(opened, decoding=decoding).planner.title} on {key.domain}, trained on {key.suite}"
+    return scores, curve_table(curve, title, config.kappa, words), published
+
+
+def scaling_subject(
+    run: RunLike, config: curves.ScalingConfig = curves.DEFAULT_CONFIG, jobs: Jobs = 1, decoding: str = DEFAULT
+) -> Measurement:
+    """What all scores of a run's curve have in common: the run, when and where it is measured, and the time limit."""
+    opened = open_run(run)
+    limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
+    subject = subject_of(opened, split=SPLIT, decoding=decoding)
+    return Measurement(**vars(subject), note=f"{measured_here(opened, jobs)}{limited}")
+
+
+def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:
+    """Generator of problems of a domain with the names of its PDDL; None for a domain without a built-in generator."""
+    text = read_domain(domain_pddl, name)
+    domain = serving(text)
+    if domain is None:
+        return None
+    model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
+    return ProblemSource(domain, model, seed, tracked)
+
+
+def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:
+    """L (dynamic validation, section 2): the domain's, or 3N, N the mean plan of the largest training problems."""
+    if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
+        return domain.scaling.bound
+    train = data().train
+    largest = max(trajectory.task.size for trajectory in train)
+    return round(curves.BOUND_FACTOR * mean(len(plan) for plan in train if plan.task.size == largest))

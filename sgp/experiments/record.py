@@ -1,20 +1,30 @@
-"""Recording of rollouts with experts' plans, explanations and maps: the bundled ones and a user's own."""
+"""Recording of rollouts with experts' plans, explanations and maps, and the demo: train, plan, validate, compare."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+
+from sgp.analysis.diagnostics import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.analysis.explanations import step_records
-from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
-from sgp.api import evaluate, map_run, train
+from sgp.api import Evaluation, evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import Run
+from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
+from sgp.errors import MissingLibrary
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, subject_of
+from sgp.evaluation.scores import write_scores
+from sgp.installed import has_dashboard
+from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
 from sgp.planning.pddl import Action
@@ -26,7 +36,10 @@ from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import confirm
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import track
-from sgp.viewer.library import rollout_files
+from sgp.reports.papers import beside_ours
+from sgp.reports.tables import coverage_table
+from sgp.viewer.library import own_rollouts_folder, rollout_files
+from sgp.workers import run_tasks
 
 SPLIT = "extrapolation"
 _SPACE = 400_000  # largest state space that is expanded to know what is left
@@ -150,3 +163,60 @@ def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
     states = {rollout.end, *(step.state for step in rollout.steps)}
     exact = remaining_exactly(rollout, _SPACE)
     return remaining(rollout, plan, 0, _SEARCHED, _BRIEFLY) if exact is None and len(states) <= _SEARCHED else exact
+
+
+SUITE = "state-centric"
+LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
+METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
+
+
+def run_demo(jobs: int, console: Console) -> Evaluation:
+    """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's."""
+    started = time.perf_counter()
+    domains = list(load_suite(SUITE).domains)
+    methods = list(_installed(console))
+    work = [(method, domain, SUITE, variant) for domain in domains for method, variant in methods]
+    console.print(
+        f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
+    )
+    runs = run_tasks(jobs, train, work, "train")
+    trained = time.perf_counter()
+    console.print(
+        f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every run is evaluated on every problem."
+    )
+    found = evaluate(runs, SUITE, jobs=jobs)
+    solved = sum(each.solved for attempts_of_run in found.attempts.values() for each in attempts_of_run)
+    file = home() / "demo" / "scores.json"
+    write_scores(file, found.scores)
+    both = pd.concat([found.scores, beside_ours()])
+    console.print(coverage_table(both, f"Coverage on suite {SUITE}").terminal())
+    console.print(
+        f"VAL accepted all {solved} plans found. Planned in {time.perf_counter() - trained:.0f} s on {jobs} "
+        f"process{'es' if jobs > 1 else ''}; scores: {file}"
+    )
+    if has_dashboard():
+        _record(runs, found, jobs, console)
+    return found
+
+
+def _record(runs: Sequence[Run], found: Evaluation, jobs: int, console: Console) -> None:
+    """Record rollouts of the learned runs, with maps, for the dashboard."""
+    started = time.perf_counter()
+    learned = [run for run in runs if (run.key.method, run.key.variant) in LEARNED]
+    tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
+    recorded = sum(map(len, run_tasks(jobs, record_attempted, tasks, "record and map")))
+    console.print(
+        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - started:.0f} s, for the "
+        f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
+    )
+
+
+def _installed(console: Console) -> Iterator[tuple[str, str]]:
+    """The demo's methods whose libraries are installed."""
+    for method, variant in METHODS:
+        try:
+            get_method(method)
+        except MissingLibrary as error:
+            console.print(f"Left out: {escape(str(error))}.", highlight=False)
+            continue
+        yield method, variant

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import all_domains, canonical_name
 from sgp.errors import InputError
-from sgp.evaluation.metrics import METRICS
-from sgp.evaluation.scores import select, wilson
+from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.planning.subject import PlannerName, Variant
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table

@@ -105,7 +105,7 @@ class TableInputs:
 
     def drawing(self) -> str:
         """The table as SVG. Raises InputError for one that is not drawn."""
-        from sgp.reports.figures import coverage_figure
+        from sgp.reports.tables import coverage_figure
 
         if not self.options.get("drawn"):
             tables = [(paper.key, name) for paper in all_papers() for name, of in paper.tables.items() if "drawn" in of]

@@ -14,8 +14,7 @@ import plotly.graph_objects as go
 
 from sgp.errors import InputError
 from sgp.evaluation.attempts import plan_and_expert
-from sgp.evaluation.metrics import DIAGNOSTICS, Metric, metric_of
-from sgp.evaluation.scores import select, wilson
+from sgp.evaluation.scores import DIAGNOSTICS, Metric, metric_of, select, wilson
 from sgp.reports.scaling_tables import VALIDATIONS, scaling_sizes
 from sgp.reports.tables import pool_draws
 

@@ -16,13 +16,12 @@ from plotly.offline import get_plotlyjs
 
 from sgp.errors import InputError
 from sgp.evaluation.attempts import write_attempts
-from sgp.evaluation.metrics import DIAGNOSTICS
-from sgp.evaluation.scores import write_scores
+from sgp.evaluation.scores import DIAGNOSTICS, write_scores
 from sgp.files import whole_file, write_text
 from sgp.reports import plots, tables
-from sgp.reports.figures import coverage_figure
 from sgp.reports.scaling_tables import SPLIT, scaling_table
 from sgp.reports.table import Table
+from sgp.reports.tables import coverage_figure
 
 
 def write_report(folder: Path, scores: pd.DataFrame, attempts: pd.DataFrame, published: pd.DataFrame) -> Path:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Any
 
-from sgp.evaluation.metrics import CUT_METRICS, METRICS
-from sgp.evaluation.scores import select, with_planners
+from sgp.evaluation.scores import CUT_METRICS, METRICS, select, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
@@ -88,8 +87,7 @@ def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> 
     """A curve by size, with a bar for each coverage; `published` is a sentence to compare it with."""
     import numpy as np
 
-    from sgp.evaluation.curve_scores import plan_length, property_values, seconds
-    from sgp.evaluation.scaling import half_width
+    from sgp.evaluation.scaling import half_width, plan_length, property_values, seconds
     from sgp.planning.rollout import Outcome
 
     show = METRICS["coverage"].show

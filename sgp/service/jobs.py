@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sgp import api
-from sgp.analysis import attribution
-from sgp.analysis.attribution import reweighted as with_weight
+from sgp.analysis import explanations
+from sgp.analysis.explanations import reweighted as with_weight
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders
@@ -215,7 +215,7 @@ def attribute_weight(report: Progress, run: str, before: Records, step: int, ran
     `rank`. A decision's `step` is None for a state that is not on the expert's plan.
     """
     opened = open_run(run)
-    attribution.attributable(opened)  # before anything is read
+    explanations.attributable(opened)  # before anything is read
     policy = load_planner(opened, _decoding(before[0])).policy
     compared = _compared(before, step, rank)
     report(doing="reading the training data")
@@ -226,7 +226,7 @@ def attribute_weight(report: Progress, run: str, before: Records, step: int, ran
             f"{opened.key.domain}; train it again to see which decisions gave its weights"
         )
     report(doing="searching the training decisions")
-    found = attribution.attribute_weight(opened, policy, data, *compared, feature)
+    found = explanations.attribute_weight(opened, policy, data, *compared, feature)
     on_plan = {each.task: each.states[:-1] for each in data.train}
     return {
         "weight": found.weight,
@@ -236,7 +236,7 @@ def attribute_weight(report: Progress, run: str, before: Records, step: int, ran
     }
 
 
-def _decision(found: attribution.TrainingInfluence, states: Sequence[State]) -> Answer:
+def _decision(found: explanations.TrainingInfluence, states: Sequence[State]) -> Answer:
     decision, task = found.decision, found.decision.task
     words = words_of(task.domain_text)
     right, wrong = (

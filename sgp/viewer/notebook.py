@@ -14,15 +14,14 @@ import traitlets
 from sgp.errors import InputError
 from sgp.planning.recorded import Recorded
 from sgp.viewer.comparison import comparison
-from sgp.viewer.dashboard import PORT
+from sgp.viewer.export import recorded, script
 from sgp.viewer.library import own_rollouts_folder, recorded_folder, recorded_rollouts
-from sgp.viewer.page import recorded, script
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
     from sgp.planning.rollout import Rollout
 
-DASHBOARD = f"http://localhost:{PORT}"
+DASHBOARD = "http://localhost:8501"
 
 
 class Player(anywidget.AnyWidget):

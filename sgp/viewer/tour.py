@@ -16,7 +16,7 @@ from sgp.files import read_json
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import read_both
 from sgp.planning.recorded import Recorded, atom_of
-from sgp.viewer.graphs import FILLS, draw_graph
+from sgp.viewer.pictures import FILLS, draw_graph
 from sgp.viewer.playback import ranked
 
 _FORMAT = 2
@@ -44,7 +44,7 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True)
 class Tour:
-    """A recorded decision with everything that led to it, as `sgp.experiments.tour` writes it."""
+    """A recorded decision with everything that led to it, as `sgp.experiments.bundle` writes it."""
 
     source: str
     data: Mapping[str, Any]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sgp
-from sgp.analysis.attribution import attribute_weight, columns_of
-from sgp.analysis.explanations import explain
+from sgp.analysis.explanations import attribute_weight, columns_of, explain
 from sgp.datasets.runs import open_run
 from sgp.datasets.training_data import load_training_data
 from sgp.methods.loading import load_planner

@@ -15,8 +15,7 @@ from sgp.analysis.diagnostics import (
 from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
-from sgp.evaluation.metrics import DIAGNOSTICS
-from sgp.evaluation.scores import Measurement, to_frame
+from sgp.evaluation.scores import DIAGNOSTICS, Measurement, to_frame
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgp.analysis.remaining import remaining, remaining_exactly
+from sgp.analysis.diagnostics import remaining, remaining_exactly
 from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner

@@ -12,8 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import sgp
-from sgp.analysis.attribution import columns_of, reweighted
-from sgp.analysis.explanations import explain
+from sgp.analysis.explanations import columns_of, explain, reweighted
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods.loading import load_planner
 

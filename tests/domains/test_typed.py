@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgp.domains import get_domain, sokoban
-from sgp.domains.depot import _arrangement
+from sgp.domains import get_domain, maps
+from sgp.domains.deliveries import _arrangement
 from sgp.errors import ConfigurationError
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Action, Atom, Problem
@@ -240,15 +240,15 @@ def test_all_locks_of_a_grid_can_be_opened(locks):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_cells_that_sokobans_keeper_reaches_after_a_pull_are_those_of_a_search(seed, monkeypatch):
-    pulls, after = [], sokoban._reachable_after_pull
+    pulls, after = [], maps._reachable_after_pull
 
     def checked(near, free, left, step):
         reached = after(near, free, left, step)
-        assert reached == sokoban._reachable(free, sokoban._moved(left, step, 2))
+        assert reached == maps._reachable(free, maps._moved(left, step, 2))
         pulls.append(step)
         return reached
 
-    monkeypatch.setattr(sokoban, "_reachable_after_pull", checked)
+    monkeypatch.setattr(maps, "_reachable_after_pull", checked)
     task = task_of("sokoban", seed, cells=60 + 10 * seed, boxes=5 + seed)
     assert len(pulls) > 10
     assert not set(task.goal_atoms) & set(task.text.init)

@@ -8,15 +8,15 @@ from statistics import fmean
 import pytest
 
 from sgp.domains import get_domain
-from sgp.evaluation import dynamic_validation
-from sgp.evaluation.dynamic_validation import (
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
+from sgp.experiments import joint
+from sgp.experiments.joint import (
     VALIDATION_SEED,
     DynamicConfig,
     DynamicCoverage,
     coverage_of_given,
     dynamic_coverage,
 )
-from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Problem
 from tests.analysis.walking import PDDL, WALKERS, corridor, walking
@@ -86,10 +86,8 @@ def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
     doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # initial room of the walker in a corridor of four rooms, by number
     source = ProblemSource(walking(lambda rng, rooms: corridor(rooms, 1)), "untyped", 0)
     monkeypatch.setattr(ProblemSource, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
-    tried, real = [], dynamic_validation.run_all
-    monkeypatch.setattr(
-        dynamic_validation, "run_all", lambda works, *others: tried.extend(works) or real(works, *others)
-    )
+    tried, real = [], joint.run_all
+    monkeypatch.setattr(joint, "run_all", lambda works, *others: tried.extend(works) or real(works, *others))
     found = dynamic_coverage(WALKERS["wrong"], source, 3, 10, DynamicConfig(5, 0.3))
     assert found.sizes == {4: 1 / 5}, "walking away from the goal, it gets there from next door alone: once in five"
     assert [len(work.problems) for work in tried] == [3]

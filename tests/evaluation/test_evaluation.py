@@ -8,19 +8,17 @@ import pytest
 import sgp
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
+from sgp.evaluation import attempts as attempts_module
 from sgp.evaluation import attempts as evaluation_attempts
-from sgp.evaluation import parallel
-from sgp.evaluation.attempts import MEGABYTE, Attempt, scores
-from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.attempts import MEGABYTE, Attempt, Work, run_all, scores
 from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.methods.loading import load_planner
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
-from sgp.reports.figures import coverage_figure
 from sgp.reports.table import CAPTIONS
-from sgp.reports.tables import coverage_table, pool_seeds
+from sgp.reports.tables import coverage_figure, coverage_table, pool_seeds
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
@@ -96,7 +94,7 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
 @pytest.mark.slow
 def test_the_number_of_processes_changes_no_attempt(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(parallel, "CHUNK", 3)
+    monkeypatch.setattr(attempts_module, "CHUNK", 3)
     runs = [quick_run(key, "blocksworld").folder for key in ("state-centric", "random-successor")]
 
     def judged(jobs):
@@ -110,11 +108,11 @@ def test_the_number_of_processes_changes_no_attempt(quick_run, shared_home, monk
 
 def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(parallel, "CHUNK", 4)
+    monkeypatch.setattr(attempts_module, "CHUNK", 4)
     folder = str(quick_run("random-successor", "visitall").folder)
     work = Work(folder, "identity", SUITE.problems("visitall", "interpolation")[:12], NO_LIMIT)
     tried = []
-    real = parallel.attempt
+    real = attempts_module.attempt
 
     def counting(planner, problems, limit, keeping=None, stop_at=99):
         if len(tried) == stop_at:
@@ -123,11 +121,11 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_ho
         return real(planner, problems, limit, keeping)
 
     whole = run_all([work], load_planner, 1, "whole")
-    monkeypatch.setattr(parallel, "attempt", lambda *args: counting(*args, stop_at=2))
+    monkeypatch.setattr(attempts_module, "attempt", lambda *args: counting(*args, stop_at=2))
     with pytest.raises(KeyboardInterrupt):
         run_all([work], load_planner, 1, "interrupted")
     assert len(tried) == 2
-    monkeypatch.setattr(parallel, "attempt", counting)
+    monkeypatch.setattr(attempts_module, "attempt", counting)
     resumed = run_all([work], load_planner, 1, "resumed")
     assert len(tried) == 3, "the two finished chunks are not tried again"
     plans = [[(each.problem, each.outcome, each.plan) for each in found[0]] for found in (whole, resumed)]

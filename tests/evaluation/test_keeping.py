@@ -8,8 +8,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.evaluation.attempts import RolloutRecorder, attempt
-from sgp.evaluation.parallel import Work, split_work
+from sgp.evaluation.attempts import RolloutRecorder, Work, attempt, split_work
 from sgp.planning.planner import NO_LIMIT, Planner
 from sgp.planning.subject import Subject
 from tests.planning.test_planner import by_name

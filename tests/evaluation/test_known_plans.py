@@ -10,8 +10,7 @@ import pytest
 from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
-from sgp.evaluation.curve_scores import curve_scores
-from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
+from sgp.evaluation.scaling import ProblemSource, ScalingConfig, curve_scores, scaling
 from sgp.evaluation.scores import Measurement
 from sgp.planning.pddl import parse_plan
 from sgp.planning.validation import validate

@@ -6,8 +6,8 @@ import ast
 from pathlib import Path
 
 import sgp
-from sgp.evaluation.curve_scores import OWN_METRICS, PROPERTIES
-from sgp.evaluation.metrics import DIAGNOSTICS, METRICS
+from sgp.evaluation.scaling import OWN_METRICS, PROPERTIES
+from sgp.evaluation.scores import DIAGNOSTICS, METRICS
 from sgp.experiments.grid import FACTS
 from sgp.reports.papers import beside_ours
 

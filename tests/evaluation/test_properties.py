@@ -10,8 +10,7 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.evaluation import scaling as module
-from sgp.evaluation.curve_scores import samples
-from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
+from sgp.evaluation.scaling import ProblemSource, ScalingConfig, samples, scaling
 from sgp.evaluation.scores import Measurement
 from tests.analysis.walking import ANYWHERE, WALKERS, start_of
 

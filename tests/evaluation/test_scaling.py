@@ -17,9 +17,9 @@ from sgp.cli import app
 from sgp.errors import ConfigurationError, StoreError
 from sgp.evaluation import scaling
 from sgp.evaluation.attempts import Attempt
-from sgp.evaluation.metrics import StopReason
 from sgp.evaluation.scaling import ScalingConfig, least_count, still_needed, sufficient_count
-from sgp.experiments.scaling_runs import plan_bound
+from sgp.evaluation.scores import StopReason
+from sgp.experiments.joint import plan_bound
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 

@@ -14,10 +14,17 @@ from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
-from sgp.evaluation.dynamic_validation import LARGER_SIZES, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
-from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_table, train_jointly
+from sgp.experiments.joint import (
+    LARGER_SIZES,
+    VALIDATIONS,
+    DynamicConfig,
+    JointTraining,
+    Validated,
+    joint_table,
+    train_jointly,
+)
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
@@ -152,7 +159,7 @@ def test_bad_input_is_a_sentence(method, home):
 
 @pytest.mark.slow
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
-    monkeypatch.setattr(joint.dynamic_validation, "PAPER_CONFIG", RULES)
+    monkeypatch.setattr(joint, "PAPER_CONFIG", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
@@ -173,7 +180,7 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 @pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
     rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
-    monkeypatch.setattr(joint.dynamic_validation, "LARGER_SIZES", rules)
+    monkeypatch.setattr(joint, "LARGER_SIZES", rules)
     found = train_jointly("contrastive-jumps", "gripper", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
     for each in found.checkpoints:

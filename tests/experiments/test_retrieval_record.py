@@ -13,8 +13,7 @@ from sgp.api import train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.errors import InputError
 from sgp.evaluation.retrieval import queries, rank, similarities
-from sgp.experiments.retrieval import RetrievalConfig, learners_of
-from sgp.experiments.retrieval_record import MOST, NEAREST, record_retrievals
+from sgp.experiments.retrieval import MOST, NEAREST, RetrievalConfig, learners_of, record_retrievals
 from sgp.methods.loading import load_model
 from sgp.planning.recorded import atom_of
 from sgp.planning.task import Task

@@ -5,8 +5,17 @@ import csv
 import pytest
 
 from sgp.errors import InputError
-from sgp.experiments.grid import grid_cells, run_grid
-from sgp.experiments.selection import EQUAL_QUALITY, Reached, best, choices, select, trials_table, write_trials
+from sgp.experiments.grid import (
+    EQUAL_QUALITY,
+    Reached,
+    best,
+    choices,
+    grid_cells,
+    run_grid,
+    select,
+    trials_table,
+    write_trials,
+)
 
 
 @pytest.mark.slow

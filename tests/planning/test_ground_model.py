@@ -11,7 +11,7 @@ import pytest
 from pymimir.advanced import formalism, search
 
 import sgp
-from sgp.analysis import remaining
+from sgp.analysis import diagnostics
 from sgp.domains import all_domains
 from sgp.planning import lifted_model
 from sgp.planning.clock import Clock, OutOfTime
@@ -279,8 +279,8 @@ def test_a_limit_holds_within_one_listing(mode):
 
 
 def test_what_ended_by_its_limit_is_recorded_within_one_too(monkeypatch):
-    monkeypatch.setattr(remaining, "_IN_PASSING", Limit(seconds=0.5))
+    monkeypatch.setattr(diagnostics, "_IN_PASSING", Limit(seconds=0.5))
     task, started = Task(endless(60)), perf_counter()
     rollout = Rollout(task, (), Outcome.TIMEOUT, 0.5)
-    assert remaining.remaining_in_passing(rollout) is None
+    assert diagnostics.remaining_in_passing(rollout) is None
     assert perf_counter() - started < 10

@@ -10,10 +10,8 @@ import pytest
 import sgp
 from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
-from sgp.evaluation.curve_scores import curve_scores
-from sgp.evaluation.metrics import StopReason
-from sgp.evaluation.scaling import Curve, ProblemSource
-from sgp.evaluation.scores import Measurement, Score, load_scores, to_frame
+from sgp.evaluation.scaling import Curve, ProblemSource, curve_scores
+from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame
 from sgp.reports.report import write_report
 
 THEIRS = load_scores("published/dynamic-validation")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgp.errors import InputError
-from sgp.viewer.branches import Branch, Override, branch_rows, override_words
+from sgp.viewer.comparison import Branch, Override, branch_rows, override_words
 from sgp.viewer.playback import playback
 from tests.viewer.conftest import as_recorded
 

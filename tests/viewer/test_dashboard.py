@@ -12,8 +12,8 @@ import urllib.request
 
 import pytest
 
+from sgp.cli.showing import free_port, serve
 from sgp.errors import ConfigurationError
-from sgp.viewer.dashboard import free_port, serve
 
 
 @pytest.mark.parametrize("flags", [[], ["--no-browser"]])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.analysis.remaining import Remaining, remaining
+from sgp.analysis.diagnostics import Remaining, remaining
 from sgp.errors import StoreError
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, write_records

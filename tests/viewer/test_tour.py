@@ -7,7 +7,7 @@ import pytest
 
 import sgp
 from sgp.errors import StoreError
-from sgp.experiments.tour import record_tour
+from sgp.experiments.bundle import record_tour
 from sgp.planning.recording import read_rollouts
 from sgp.viewer.tour import tour_titles
 
@@ -78,7 +78,7 @@ def test_the_failure_is_one_of_predicting_nearly_no_change(tour):
 def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     monkeypatch.setattr(
-        "sgp.experiments.tour.train",
+        "sgp.experiments.bundle.train",
         lambda method, domain, suite, variant=None, jobs=1: quick_run(method, domain, variant),
     )
     recorded = sgp.viewer.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))

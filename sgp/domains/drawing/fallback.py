@@ -6,8 +6,20 @@ from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, paragraph, words
-from sgp.domains.drawing.tokens import PLAIN, WIDEST, hint, token, whole
+from sgp.domains.drawing.boxes import (
+    PLAIN,
+    WIDEST,
+    Box,
+    breadth,
+    column,
+    flow,
+    framed,
+    hint,
+    paragraph,
+    token,
+    whole,
+    words,
+)
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 
