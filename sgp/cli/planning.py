@@ -10,22 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sgp.cli import commands
-from sgp.cli.commands import (
-    NOT_SOLVED,
-    SOLVED,
-    command,
-    console,
-    limit_of,
-    overrides_of,
-    processes_of,
-    words,
-    workers_of,
-)
+from sgp.cli.commands import command, console, limit_of, overrides_of, processes_of, words, workers_of
 
 if TYPE_CHECKING:
     from sgp.datasets.runs import Run
     from sgp.planning.rollout import Rollout
-
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +106,7 @@ def solve(
         solution = solving.solve(given, planner, limit, decoding, cast(Any, keep))
     except (LimitReached, MemoryError) as error:
         typer.echo(f"not solved: {outcome_of(error).value} before the problem was read", err=True)
-        raise typer.Exit(NOT_SOLVED) from error
+        raise typer.Exit(commands.NOT_SOLVED) from error
     if solution.solved:  # written before anything that can fail, so that the plan is not lost
         text = format_plan(solution.plan, solution.task.problem)
         typer.echo(text, nl=False)
@@ -129,7 +118,7 @@ def solve(
     if not verdict.valid:
         reason = f" ({solution.reason})" if solution.reason else ""
         typer.echo(f"not solved: {solution.outcome.value}{reason} after {len(solution.plan)} actions", err=True)
-        raise typer.Exit(NOT_SOLVED)
+        raise typer.Exit(commands.NOT_SOLVED)
     accepted = f"{verdict.judge} accepts the plan"
     typer.echo(f"solved in {len(solution.plan)} actions, {solution.seconds:.2f} s; {accepted}", err=True)
 
@@ -164,7 +153,7 @@ def validate(
         typer.echo(f"not valid: {verdict.reason}")
     else:
         typer.echo(verdict.report.strip() if verdict.judge == VAL else f"Plan valid: {verdict.judge} accepts it")
-    raise typer.Exit(SOLVED if verdict.valid else NOT_SOLVED)
+    raise typer.Exit(commands.SOLVED if verdict.valid else commands.NOT_SOLVED)
 
 
 @command("list", "sgp list runs")

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from sgp import drawing
 from sgp.domains import builtin_domain
-from sgp.domains.drawing.boxes import OBJECT_COLOUR, WIDEST, Box, aside, breadth, column, fingers, hint, token, whole
+from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.layout import keep_places
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, fingers, hint, token, whole
 from sgp.planning.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.planning.pddl import Atom
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
 from sgp.domains import builtin_domain
-from sgp.domains.drawing.boxes import natural
+from sgp.domains.drawing.tokens import natural
 from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 # Childsnack: sandwiches are made, put on trays and served to children, some of whom must not eat gluten.

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, sqrt
 
 from sgp import drawing
 from sgp.domains import builtin_domain
-from sgp.domains.drawing.boxes import (
-    OBJECT_COLOUR,
-    ROBOT,
-    WIDEST,
-    Box,
-    aside,
-    breadth,
-    column,
-    fingers,
-    flow,
-    framed,
-    hint,
-    natural,
-    short_names,
-    token,
-    whole,
-    words,
-)
+from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, fingers, hint, natural, token, whole
 from sgp.planning.domain import Generator, Scene, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -63,7 +48,7 @@ def draw(scene: Scene) -> str:
     """
     rooms, grippers, robots = scene.unary("room"), scene.unary("gripper"), scene.unary("at-robby")
     balls = sorted((name for name in scene.names if name not in {*rooms, *grippers}), key=natural)
-    labels = short_names(balls)
+    labels = _short_names(balls)
     widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
     discs = {
         ball: token(
@@ -90,6 +75,14 @@ def draw(scene: Scene) -> str:
     where = f"the robot in {', '.join(robots)}" if robots else "the robot anywhere"
     sentence = f"Gripper with {len(rooms)} rooms, {len(balls)} balls, {len(carry)} of them carried, {where}"
     return whole(scene, sentence, column([content, below], gap=10), also)
+
+
+def _short_names(names: Sequence[str]) -> dict[str, str]:
+    """Shorten names to their numbers if all are the same word of at least three letters and a number."""
+    prefix = re.sub(r"\d+$", "", names[0]) if len(names) > 1 else ""
+    if len(prefix) >= 3 and all(name.startswith(prefix) and name[len(prefix) :].isdecimal() for name in names):
+        return {name: name[len(prefix) :] for name in names}
+    return {name: name for name in names}
 
 
 def _shelf(inside: Sequence[str], discs: Mapping[str, Box]) -> Box:

@@ -236,7 +236,7 @@ def _pull_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[lis
     No pull moves a box to its goal.
     """
     places, free = list(ends), cave - set(ends)
-    near = _reachable(free, pick(rng, sorted(free)))
+    near = reachable(free, pick(rng, sorted(free)))
     for _ in range(_PULLS * len(ends)):
         box = int(rng.integers(len(places)))
         place = places[box]
@@ -264,13 +264,13 @@ def _reachable_after_pull(near: set[_Cell], free: set[_Cell], left: _Cell, step:
     box, keeper = _moved(left, step), _moved(left, step, 2)
     around = {(box[0] + right, box[1] + down) for right in (-1, 0, 1) for down in (-1, 0, 1)} & free
     beside = {_moved(box, side) for side in _STEPS.values()} & free
-    if not beside <= _reachable(around, keeper):
-        return _reachable(free, keeper)
+    if not beside <= reachable(around, keeper):
+        return reachable(free, keeper)
     near.remove(box)
-    return _reachable(free, left, near)
+    return reachable(free, left, near)
 
 
-def _reachable(free: set[_Cell], start: _Cell, reached: set[_Cell] | None = None) -> set[_Cell]:
+def reachable(free: set[_Cell], start: _Cell, reached: set[_Cell] | None = None) -> set[_Cell]:
     """Return the free cells reachable from `start`; the set `reached`, if given, is extended."""
     reached = set() if reached is None else reached
     reached.add(start)

@@ -9,8 +9,10 @@ from itertools import product
 
 from sgp import drawing
 from sgp.domains import builtin_domain
-from sgp.domains.drawing.boxes import DONE, OBJECT_COLOUR, ROBOT, Box, breadth, hint, marks, whole
+from sgp.domains.drawing.boxes import Box, breadth
 from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
+from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
+from sgp.domains.maps import reachable
 from sgp.planning.domain import Generator, Scene, Slots, pick, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -42,14 +44,7 @@ def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, i
     places: list[int] = rng.permutation(len(there)).tolist()
     for place in places:
         rest = set(there) - {there[place]}
-        reached = {next(iter(sorted(rest)))}
-        border = list(reached)
-        while border:
-            x, y = border.pop()
-            new = {(x + dx, y + dy) for dx, dy in NEIGHBOURS} & rest - reached
-            reached |= new
-            border += new
-        if reached == rest:
+        if reachable(rest, min(rest)) == rest:
             return there[place]  # exists, as in every connected graph
     raise AssertionError
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # readers of scores need no planning library
     from sgp.planning.rollout import Rollout
     from sgp.planning.task import Task
 
-
 logger = logging.getLogger(__name__)
 CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 MEGABYTE = 10**6

@@ -21,7 +21,6 @@ from sgp.planning.subject import PlannerName, Subject
 if TYPE_CHECKING:
     import pandas as pd
 
-
 CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
 COLUMNS = (
     *("paper", "table", "method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by", "size"),

@@ -284,7 +284,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
         for variant in BASELINES:
             for split in source.chosen_splits(domain, splits):
                 attempts = baseline_attempts(source, domain, split, variant, jobs)
-                place = {"domain": domain, "suite": source.name, "split": split}
+                place: dict[str, Any] = {"domain": domain, "suite": source.name, "split": split}
                 note = "saved results of Fast Downward"
                 subject = Measurement(method=FAST_DOWNWARD, variant=variant, **place, note=note)
                 scores += scores_of(source, subject, attempts)

@@ -350,7 +350,7 @@ def _recorded(
     part, of = split.held_out(domain), domain_instances(split.suite, domain)
     looked_at = evenly(part.transitions, _RANKED, split.seed)
     across = split.protocol == "interpolation"
-    kinds = [kind for kind in config.pools if kind != "all"]
+    kinds: list[Pools] = [kind for kind in config.pools if kind != "all"]
     pools = {kind: queries(kind, looked_at, of, across, split.seed, config.size, part.transitions) for kind in kinds}
     models = list(_models(split, learners, pools, of, device))
     if not models:
@@ -367,7 +367,9 @@ def _recorded(
     ground = _evenly([Candidate(instance.task, state) for instance in of for state in instance.states], _GROUND)
     listed = []
     for learner, _, model, similar in models:
-        nearest = [{kind: _nearest(pools[kind][place], similar[kind][place]) for kind in kinds} for place in places]
+        nearest: list[Nearest] = [
+            {kind: _nearest(pools[kind][place], similar[kind][place]) for kind in kinds} for place in places
+        ]
         points, predicted, explained = _charted(model, ground, steps, nearest)
         known = [[number(candidate), points[candidate]] for candidate in ground if points]
         results = []

@@ -139,23 +139,14 @@ def _without_source(variant: str) -> str:
 
 def _without_caps(ours: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Ours without the cap on transitions in a variant's name where a split has a single cap, and a sentence on it."""
-    parsed = {name: Variant.parse(name) for name in set(ours["variant"])}
-    plain = {name: str(replace(variant, max_transitions=None)) for name, variant in parsed.items()}
-    caps: dict[tuple[str, str, str], set[int | None]] = {}
-    keys = [
-        (method, _without_source(plain[variant]), split)
-        for method, variant, split in zip(ours["method"], ours["variant"], ours["split"], strict=True)
-    ]
-    for key, name in zip(keys, ours["variant"], strict=True):
-        caps.setdefault(key, set()).add(parsed[name].max_transitions)
-    by_split: dict[str, set[int]] = {}
-    for (_, _, split), numbers in caps.items():
-        if len(numbers) == 1 and None not in numbers:
-            by_split.setdefault(split, set()).update(filter(None, numbers))
-    variants = [plain[name] if len(caps[key]) == 1 else name for key, name in zip(keys, ours["variant"], strict=True)]
-    words = ", ".join(f"{split} {' or '.join(map(str, sorted(numbers)))}" for split, numbers in by_split.items())
+    parsed = ours["variant"].map(Variant.parse)
+    caps = parsed.map(lambda variant: variant.max_transitions or 0)
+    plain = parsed.map(lambda variant: str(replace(variant, max_transitions=None)))
+    single = caps.groupby([ours["method"], plain.map(_without_source), ours["split"]]).transform("nunique") == 1
+    by_split = caps[single & (caps > 0)].groupby(ours["split"], sort=False)
+    words = ", ".join(f"{split} {' or '.join(map(str, sorted(set(numbers))))}" for split, numbers in by_split)
     sentence = f" Ours learn from at most so many transitions of a domain: {words}." if words else ""
-    return ours.assign(variant=variants), sentence
+    return ours.assign(variant=plain.where(single, ours["variant"])), sentence
 
 
 def _chosen(columns: Sequence[tuple[str, str, str]], splits: Collection[str]) -> list[tuple[str, str, str]]:
@@ -195,10 +186,11 @@ def _of_domain(cell: Sequence[Any]) -> str:
 
 def _over_domains(cell: Sequence[Any]) -> str:
     """The mean over the domains that were measured."""
-    domains: dict[str, list[float]] = {}
-    for row in cell:
-        domains.setdefault(canonical_name(row.domain), []).append(row.value)
-    means = [mean(values) for values in domains.values()]
+    domains = [canonical_name(row.domain) for row in cell]
+    means = [
+        mean(row.value for row, own in zip(cell, domains, strict=True) if own == name)
+        for name in dict.fromkeys(domains)
+    ]
     number = f"{len(means)} domain{'s' if len(means) > 1 else ''}"
     return f"{_with_spread(mean(means), pstdev(means), METRICS[cell[0].metric].show)}, {number}"
 

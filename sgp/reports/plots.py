@@ -354,14 +354,11 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
         instances = sorted(set(zip(part["size"], part["split"], part["problem"], strict=True)))
         places = {(split, problem): place for place, (_, split, problem) in enumerate(instances)}
         sizes_of.append([size for size, _, _ in instances])
-        groups: dict[tuple[str, str, str], list[Any]] = {}
-        for row in part.itertuples():
-            groups.setdefault((row.split, row.problem, row.planner), []).append(row)
-        for (split, problem, planner), of_planner in groups.items():
-            solved = sum(row.solved for row in of_planner)
-            state = "solved" if solved == len(of_planner) else "solved by some seeds" if solved else "not solved"
-            key = (domain, of_planner[0].suite, split, problem, planner)
-            rows.append((*key, places[split, problem], state, escape(planner), _hover(of_planner)))
+        for (split, problem, planner), seeds in part.groupby(["split", "problem", "planner"], sort=False):
+            solved = "solved by some seeds" if seeds["solved"].any() else "not solved"
+            state = "solved" if seeds["solved"].all() else solved
+            key = (domain, seeds["suite"].iloc[0], split, problem, planner)
+            rows.append((*key, places[split, problem], state, escape(planner), _hover(list(seeds.itertuples()))))
     names = ["domain", "suite", "split", "problem", "planner", "x", "state", "y", "words"]
     frame = pd.DataFrame(rows, columns=names)
     panels = max(1, len(sizes_of))

@@ -17,7 +17,6 @@ from sgp.reports.table import CAPTIONS, Row, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 _DIAGNOSTICS = (
     *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),

@@ -244,7 +244,7 @@ def test_the_cells_that_sokobans_keeper_reaches_after_a_pull_are_those_of_a_sear
 
     def checked(near, free, left, step):
         reached = after(near, free, left, step)
-        assert reached == maps._reachable(free, maps._moved(left, step, 2))
+        assert reached == maps.reachable(free, maps._moved(left, step, 2))
         pulls.append(step)
         return reached
 

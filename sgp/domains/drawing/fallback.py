@@ -6,20 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import (
-    PLAIN,
-    WIDEST,
-    Box,
-    breadth,
-    column,
-    flow,
-    framed,
-    hint,
-    paragraph,
-    token,
-    whole,
-    words,
-)
+from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, paragraph, words
+from sgp.domains.drawing.places import edge_point
+from sgp.domains.drawing.tokens import PLAIN, WIDEST, hint, token, whole
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 
@@ -68,7 +57,10 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
     few = len(joined) <= 24
     for (first, second), atoms in joined.items():
         fluent = [atom.predicate for atom in atoms if atom.predicate in text.fluent_predicates]
-        (x1, y1), (x2, y2) = _edge(spot, first, second), _edge(spot, second, first)
+        (x1, y1), (x2, y2) = (
+            edge_point(spot[name], spot[other], breadth(name, 12) / 2 + 9, 13, 0.4)
+            for name, other in ((first, second), (second, first))
+        )
         look = {"stroke_width": 2} if fluent else {"stroke_width": 1, "stroke_opacity": 0.3}
         if first == second:
             parts.append(drawing.circle(x1, y1 - 16, 10, fill="none", stroke="currentColor", **look))
@@ -82,14 +74,6 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
             opacity = {} if fluent else {"fill_opacity": 0.65}
             labels.append(drawing.text(arrow, left, top - 3, font_size=10, text_anchor="middle", **opacity))
     return "".join(parts + labels)
-
-
-def _edge(spot: Mapping[str, tuple[float, float]], name: str, other: str) -> tuple[float, float]:
-    """Return the point at which a line to another object leaves the box around an object's name."""
-    (x1, y1), (x2, y2) = spot[name], spot[other]
-    half = breadth(name, 12) / 2 + 9
-    part = min(half / max(abs(x2 - x1), 1e-9), 13 / max(abs(y2 - y1), 1e-9), 0.4)
-    return x1 + part * (x2 - x1), y1 + part * (y2 - y1)
 
 
 def _node(text: DomainText, scene: Scene, name: str, spot: tuple[float, float]) -> str:

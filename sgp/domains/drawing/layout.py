@@ -26,26 +26,9 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import (
-    COLOURS,
-    NOTHING,
-    PALETTE,
-    Box,
-    aside,
-    column,
-    fitting,
-    flow,
-    hint,
-    largest,
-    marks,
-    natural,
-    paragraph,
-    row,
-    token,
-    whole,
-    words,
-)
+from sgp.domains.drawing.boxes import NOTHING, Box, column, fitting, flow, largest, paragraph, row, words
 from sgp.domains.drawing.places import Link, Spots, by_directions, by_distance, from_names, grid, network
+from sgp.domains.drawing.tokens import COLOURS, PALETTE, aside, hint, marks, natural, token, whole
 from sgp.planning.domain import Place, Places, Scene
 from sgp.planning.pddl import Atom
 
@@ -83,6 +66,13 @@ class _Rule(NamedTuple):
     condition: str = ""
     label: str = ""
 
+    @classmethod
+    def parse(cls, text: str) -> _Rule:
+        """Parse "0 in 1", "0 in 1 if served" or "0: label"."""
+        place, _, label = text.partition(": ")
+        who, _, where, _, condition = [*place.split(), "", "", "", ""][:5]
+        return cls(who, where, condition, label)
+
     def read(self, objects: Sequence[str]) -> tuple[str, str, str] | None:
         """Return who, where and label for an atom's objects; None if there are too few."""
         try:
@@ -90,16 +80,6 @@ class _Rule(NamedTuple):
             return who, where, self.label.format(*objects)
         except IndexError:
             return None
-
-
-def _inside_rule(text: str) -> _Rule:
-    who, _, where, *condition = text.split()
-    return _Rule(who, where, condition[-1] if condition else "")
-
-
-def _label_rule(text: str) -> _Rule:
-    who, _, label = text.partition(": ")
-    return _Rule(who, label=label)
 
 
 @dataclass(frozen=True)
@@ -124,10 +104,9 @@ class Layout:
     @classmethod
     def from_toml(cls, title: str, table: Mapping[str, Any]) -> Layout:
         """Read a table `[drawing]`."""
-        parsers = {"inside": _inside_rule, **dict.fromkeys(("labels", "styles", "goals"), _label_rule)}
         rules = {
-            part: {predicate: parse(rule) for predicate, rule in table.get(part, {}).items()}
-            for part, parse in parsers.items()
+            part: {predicate: _Rule.parse(rule) for predicate, rule in table.get(part, {}).items()}
+            for part in ("inside", "labels", "styles", "goals")
         }
         kinds = {name: Kind(name, **looks) for name, looks in table["kinds"].items()}
         return cls(title, **{**table, "kinds": kinds, **rules})

@@ -151,7 +151,11 @@ def network(places: Mapping[str, Box], links: Iterable[Link]) -> Box:
 
 def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]) -> str:
     """Draw a link from edge to edge; the head of its arrow is two strokes."""
-    (x1, y1), (x2, y2) = _edge(link.first, link.second, spots, places), _edge(link.second, link.first, spots, places)
+    first, second = spots[link.first], spots[link.second]
+    (x1, y1), (x2, y2) = (
+        edge_point(spots[name], other, places[name].width / 2, places[name].height / 2, 0.5)
+        for name, other in ((link.first, second), (link.second, first))
+    )
     look = {"stroke": "currentColor", "stroke_opacity": 0.3 if link.dashed else 0.65, "stroke_width": 1.5}
     parts = [drawing.line(x1, y1, x2, y2, **look, **({"stroke_dasharray": "3 4"} if link.dashed else {}))]
     length = hypot(x2 - x1, y2 - y1)
@@ -163,13 +167,12 @@ def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[
     return drawing.group(link.hint, parts, class_="link")
 
 
-def _edge(
-    name: str, other: str, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]
+def edge_point(
+    start: tuple[float, float], end: tuple[float, float], across: float, down: float, most: float
 ) -> tuple[float, float]:
-    """Return the point at which the line to another place leaves a place's box."""
-    (x1, y1), (x2, y2) = spots[name], spots[other]
-    box = places[name]
-    part = min(box.width / 2 / max(abs(x2 - x1), 1e-9), box.height / 2 / max(abs(y2 - y1), 1e-9), 0.5)
+    """Return where the line from the middle of a box (half `across` x `down`) leaves it, after a share of `most`."""
+    (x1, y1), (x2, y2) = start, end
+    part = min(across / max(abs(x2 - x1), 1e-9), down / max(abs(y2 - y1), 1e-9), most)
     return x1 + part * (x2 - x1), y1 + part * (y2 - y1)
 
 
