@@ -67,12 +67,21 @@ COURIER_PROBLEM = """\
   (:goal (and (at q1 shop) (not (in q1 v1)))))
 """
 
+
+def pddl_problem(domain: str, objects: str, init: str, goal: str) -> Problem:
+    """Return a problem of the domain with this text."""
+    name = domain.split()[2].rstrip(")")
+    text = f"(define (problem p) (:domain {name}) (:objects {objects}) (:init {init}) (:goal {goal}))"
+    return Problem("p", domain, text)
+
+
 # Its objects occur in no atom.
-LONE = Problem(
-    "p",
+LONE = pddl_problem(
     """(define (domain lone) (:predicates (done) (used ?x))
   (:action take :parameters (?x) :precondition () :effect (done)))""",
-    "(define (problem p) (:domain lone) (:objects a b) (:init) (:goal (done)))",
+    "a b",
+    "",
+    "(done)",
 )
 
 

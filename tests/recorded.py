@@ -13,5 +13,4 @@ def recorded_file(pattern):
 
 
 def recorded_lines(pattern):
-    """Return its lines."""
     return gzip.decompress(recorded_file(pattern).read_bytes()).decode().splitlines()

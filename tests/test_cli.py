@@ -10,6 +10,7 @@ import pwd
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,11 +20,13 @@ import pytest
 from typer.testing import CliRunner
 
 import sgp
-from sgp.cli import app, commands
+from sgp import cli
+from sgp.cli import app, commands, showing
 from sgp.datasets.runs import list_runs, open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, select, to_frame, write_scores
 from sgp.experiments import listing as listings
+from sgp.experiments import record
 from sgp.installed import version
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
@@ -42,6 +45,20 @@ runner = CliRunner()
 def call(*words):
     result = runner.invoke(app, [str(word) for word in words], catch_exceptions=False)
     return result.exit_code, result.stdout, result.stderr
+
+
+def output_of(*words):
+    """Return the output of a command that succeeds."""
+    code, out, err = call(*words)
+    assert code == 0, err
+    return out
+
+
+def error_of(*words):
+    """Return the error of a command that ends with one."""
+    code, _, err = call(*words)
+    assert code == 2
+    return err
 
 
 @pytest.fixture
@@ -82,14 +99,22 @@ def blocks_run(quick_run, shared_home, monkeypatch):
     return quick_run("state-centric", "blocksworld").folder
 
 
+@pytest.fixture
+def solve(blocks_run, files):
+    """The command `solve` on a problem of `files`, by the shared run."""
+
+    def solved(*words, domain="domain.pddl", problem="two.pddl"):
+        return call("solve", files / domain, files / problem, "--run", blocks_run, *words)
+
+    return solved
+
+
 def test_help_names_every_command_and_each_has_an_example():
     code, out, _ = call("--help")
     assert code == 0
     assert set(re.findall(r"^  ([a-z]+) ", out.partition("Commands:")[2], re.MULTILINE)) == COMMANDS
     for name in COMMANDS:
-        code, out, _ = call(name, "--help")
-        assert code == 0
-        assert f"Example: sgp {name}" in out
+        assert f"Example: sgp {name}" in output_of(name, "--help")
 
 
 @pytest.mark.parametrize("name", commands.SUCCESSORS)
@@ -111,8 +136,7 @@ def test_help_imports_nothing_heavy():
 
 
 def test_train_prints_the_runs_folder_last_and_solve_uses_it(home, files):
-    code, out, _ = call("train", "--method", "zero-change", "--domain", "blocks", "--suite", "state-centric")
-    assert code == 0
+    out = output_of("train", "--method", "zero-change", "--domain", "blocks", "--suite", "state-centric")
     folder = out.strip().splitlines()[-1]
     assert folder == str(home / "zero-change" / "wl" / "state-centric" / "blocksworld" / "seed13")
     plan = files / "out.plan"
@@ -123,23 +147,20 @@ def test_train_prints_the_runs_folder_last_and_solve_uses_it(home, files):
     assert "VAL accepts the plan" in err
 
 
-def test_solve_says_by_its_exit_code_whether_it_solved(blocks_run, files):
-    solve = ["solve", files / "domain.pddl"]
-    assert call(*solve, files / "two.pddl", "--run", blocks_run)[0] == 0
-    code, out, err = call(
-        *solve, files / "never.pddl", "--run", blocks_run, "--rollout", files / "r.jsonl", "--plan", files / "x"
-    )
+def test_solve_says_by_its_exit_code_whether_it_solved(solve, files):
+    assert solve()[0] == 0
+    code, out, err = solve("--rollout", files / "r.jsonl", "--plan", files / "x", problem="never.pddl")
     assert (code, out) == (1, "")
     assert err.startswith("not solved: ")
     assert not (files / "x").exists()
     assert not read_rollouts(files / "r.jsonl")[0].solved
 
 
-def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(blocks_run, files, caplog):
+def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(solve, files, caplog):
     every = BLOCKS.replace(":precondition (and", ":precondition (and (forall (?z) (not (on ?z ?x)))", 1)
     assert every != BLOCKS
     (files / "every.pddl").write_text(every)
-    code, out, _ = call("solve", files / "every.pddl", files / "two.pddl", "--run", blocks_run)
+    code, out, _ = solve(domain="every.pddl")
     assert (code, parse_plan(out)) == (0, parse_plan("(pick-up a)\n(stack a b)"))
     assert "for the objects of this problem alone" in caplog.text
 
@@ -154,8 +175,8 @@ def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(
         ("two.pddl", "two.pddl", "expected '(domain NAME)' after 'define', found '(problem ...)'"),
     ],
 )
-def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, problem, words):
-    code, out, err = call("solve", files / domain, files / problem, "--run", blocks_run)
+def test_errors_are_one_sentence_and_exit_code_2(solve, domain, problem, words):
+    code, out, err = solve(domain=domain, problem=problem)
     assert (code, out) == (2, "")
     assert words in err
     assert err.startswith("sgp: ")
@@ -166,7 +187,7 @@ def test_the_version_is_printed():
     assert started("--version").stdout.decode() == f"sgp {version()}\n"
 
 
-def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
+def test_a_log_is_shown_only_on_request(blocks_run, files, caplog):
     words = ("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run)
     with caplog.at_level(logging.NOTSET, logger="sgp"):
         call(*words)
@@ -228,24 +249,22 @@ def test_wrong_words_are_answered_in_one_sentence(home, line):
     assert not home.exists()
 
 
-def test_solve_keeps_the_plan_where_val_fails(blocks_run, files, monkeypatch):
-    solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, "--plan", files / "out.plan"]
+def test_solve_keeps_the_plan_where_val_fails(solve, files, monkeypatch):
     monkeypatch.setattr(validation, "val_program", lambda: Path("/bin/false-friend"))
-    code, out, err = call(*solve)
+    code, out, err = solve("--plan", files / "out.plan")
     assert code == 0
     assert "sgp's simulator with unified-planning's validator accepts the plan" in err
     (files / "out.plan").unlink()
     monkeypatch.undo()
     monkeypatch.setattr(validation.importlib.util, "find_spec", lambda name: None)
-    code, again, err = call(*solve)
+    code, again, err = solve("--plan", files / "out.plan")
     assert (code, again) == (2, out)
     assert "'Validate' is missing" in err
     assert (files / "out.plan").read_text() == out
 
 
-def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
-    solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
-    assert call(*solve, "--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
+def test_solve_writes_a_page_that_names_the_model(solve, blocks_run, files):
+    assert solve("--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
     (recorded,) = read_recorded(files / "r.jsonl")
     key = open_run(blocks_run).key
     assert recorded.about.model == f"state-centric {key.variant} seed 13"
@@ -255,16 +274,10 @@ def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
 
 def test_validate_gives_the_verdict(files):
     validate = ["validate", files / "domain.pddl", files / "two.pddl"]
-    code, out, _ = call(*validate, files / "good.plan")
-    assert code == 0
-    assert "Plan valid" in out
-    assert call(*validate, files / "bad.plan")[:2] == (
-        1,
-        f"not valid: {files / 'bad.plan'}: at its end the goal (on a b) is not met\n",
-    )
-    code, _, err = call(*validate, files / "unreadable.plan")
-    assert code == 2
-    assert "unreadable.plan, line 1: expected '(action object ...)'" in err
+    assert "Plan valid" in output_of(*validate, files / "good.plan")
+    code, out, _ = call(*validate, files / "bad.plan")
+    assert (code, out) == (1, f"not valid: {files / 'bad.plan'}: at its end the goal (on a b) is not met\n")
+    assert "unreadable.plan, line 1: expected '(action object ...)'" in error_of(*validate, files / "unreadable.plan")
 
 
 @pytest.mark.parametrize(
@@ -294,21 +307,17 @@ def test_validate_reads_what_val_does_not_and_refuses_what_val_passes_over(case,
 
 
 def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
-    code, out, _ = call(
+    out = output_of(
         "evaluate", blocks_run, "--suite", "state-centric", "--splits", "validation,interpolation", "--jobs", 1,
         "--json", files / "s.json", "--csv", files / "s.csv",
     )  # fmt: skip
-    assert code == 0
     assert "95 % Wilson interval" in out
     assert "otherwise" in out
     records = json.loads((files / "s.json").read_text())
     whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
     assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
     assert read_scores(files / "s.csv").equals(read_scores(files / "s.json"))
-    code, out, _ = call(
-        "table", "1", "--scores", files / "s.json", "--json", files / "t.json", "--svg", files / "t.svg"
-    )
-    assert code == 0
+    out = output_of("table", "1", "--scores", files / "s.json", "--json", files / "t.json", "--svg", files / "t.svg")
     assert "blocksworld" in out
     papers = {each["paper"] for each in json.loads((files / "t.json").read_text())}
     assert papers == {"", "state-centric"}
@@ -318,8 +327,7 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
 @pytest.mark.slow
 def test_tables_show_the_committed_measurements():
     for number, words in (("1", "symt-ed regrounding, published"), ("3", "1,552,942"), ("4", "CodeT5"), ("5", "207")):
-        code, out, _ = call("table", number, "--notes")
-        assert code == 0
+        out = output_of("table", number, "--notes")
         assert words in out
         assert "N + 1" in out  # among the disagreements
     for domain in ("blocksworld", "gripper", "logistics", "visitall"):
@@ -328,8 +336,7 @@ def test_tables_show_the_committed_measurements():
 
 def test_transformers_stand_beside_what_their_paper_prints():
     """Every cell of Table 2 is measured, with three seeds."""
-    code, out, _ = call("table", "symt", "2", "--splits", "validation")
-    assert code == 0
+    out = output_of("table", "symt", "2", "--splits", "validation")
     decoded = {"ed": ("greedy", "applicable", "regrounding"), "e": ("lowest",)}
     decoded["plangpt"] = decoded["ed"]
     lines = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines() if "│" in line]
@@ -343,11 +350,10 @@ def test_transformers_stand_beside_what_their_paper_prints():
 def test_one_training_is_tried_by_four_decodings(quick_run, shared_home, monkeypatch, tmp_path):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     run = quick_run("symt", "visitall", "ed")
-    code, _, _ = call(
+    output_of(
         "evaluate", run.folder, "--suite", "state-centric", "--splits", "validation", "--decisions", 5, "--jobs", 1,
         "--decoding", "greedy,applicable,regrounding,ranked", "--csv", tmp_path / "s.csv",
     )  # fmt: skip
-    assert code == 0
     solved = select(read_scores(tmp_path / "s.csv"), metric="coverage", size=None)
     assert list(solved.decoding) == ["greedy", "applicable", "regrounding", "ranked"]
     assert set(solved["count"]) == {24}
@@ -358,40 +364,33 @@ def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
     score = Score(**facts, split="scaling", count=9, metric="scale", value=7)
     curve, table = tmp_path / "curve.csv", tmp_path / "t.csv"
     write_scores(curve, to_frame([score]))
-    code, out, _ = call("table", "scaling", "--scores", curve, "--markdown", "--csv", table)
-    assert code == 0
+    out = output_of("table", "scaling", "--scores", curve, "--markdown", "--csv", table)
     assert "| ferry | m v x1 | 7 |" in out
     assert "|  | gnn-value, published | 107 | 72.24 | 57 | 37.74 | ≥148 | ≥99.34 |  |" in out
     assert len(read_scores(table)) == 1 + 9 * 3 * 2 + 1, "and how a published curve ended"
-    code, out, _ = call("table", "--scores", curve, "--report", tmp_path / "report")
-    assert code == 0, "curves are reported whatever their suite"
+    output_of("table", "--scores", curve, "--report", tmp_path / "report")  # curves are reported whatever their suite
 
 
 @pytest.mark.slow
 def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
-    code, out, _ = call(
+    out = output_of(
         "grid", "--domains", "gripper", "--variants", "zero-change,contrastive-jumps:one-step", "--splits",
         "interpolation", "--baselines", "--diagnostics", "--jobs", 1, "--out", tmp_path, "--decoding", "default,greedy",
     )  # fmt: skip
-    assert code == 0
     scores, attempts = out.split()
     found = select(read_scores(scores), method="zero-change", metric="coverage")
     assert set(found.decoding) == {"", "greedy"}
-    code, out, _ = call("table", "1", "--scores", scores)
+    out = output_of("table", "1", "--scores", scores)
     assert "contrastive-jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out
-    code, out, _ = call("table", "--scores", scores, "--attempts", attempts, "--report", tmp_path / "report")
-    assert (code, out.strip()) == (0, str(tmp_path / "report" / "report.html"))
+    assert output_of(
+        "table", "--scores", scores, "--attempts", attempts, "--report", tmp_path / "report"
+    ).strip() == str(tmp_path / "report" / "report.html")
     run = list_runs()[0]
-    code, _, _ = call("export", run.folder, "--out", tmp_path / "run.zip")
-    assert code == 0
-    code, out, _ = call("import", tmp_path / "run.zip")
-    assert (code, out.strip()) == (0, str(run.folder))
-    code, out, _ = call(
-        "evaluate", run.folder, "--diagnose", "--suite", "state-centric", "--splits", "validation", "--jobs", 1
-    )
-    assert code == 0
-    assert "top-1" in out
+    output_of("export", run.folder, "--out", tmp_path / "run.zip")
+    assert output_of("import", tmp_path / "run.zip").strip() == str(run.folder)
+    splits = ("--suite", "state-centric", "--splits", "validation")
+    assert "top-1" in output_of("evaluate", run.folder, "--diagnose", *splits, "--jobs", 1)
 
 
 @pytest.mark.parametrize(
@@ -407,25 +406,16 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
 )
 def test_select_prints_what_train_and_evaluate_take(monkeypatch, chosen, printed):
     monkeypatch.setattr("sgp.experiments.grid.select", lambda *_: ([], chosen))
-    code, out, _ = call("grid", "--preset", "select")
-    assert code == 0
-    assert [line for line in out.splitlines() if line.startswith("--")] == printed
+    assert [line for line in output_of("grid", "--preset", "select").splitlines() if line.startswith("--")] == printed
 
 
 def test_generate_import_experts_and_list(home, tmp_path):
-    code, out, _ = call(
-        "generate", "--domain", "visitall", "--size", 4, "--count", 3, "--seed", 1, "--out", tmp_path / "v"
-    )
-    assert code == 0
+    out = output_of("generate", "--domain", "visitall", "--size", 4, "--count", 3, "--seed", 1, "--out", tmp_path / "v")
     assert len(out.split()) == 3
-    code, out, _ = call("import", tmp_path / "v", "--suite", "grids")
-    assert (code, out.strip()) == (0, "grids/v: problems 3 (served by visitall)")
-    code, out, _ = call("experts", "--suite", "grids", "--jobs", 2)
-    assert (code, out.strip()) == (0, "grids/v/problems: 3 of 3 with a plan")
-    code, out, _ = call("train", "--method", "zero-change", "--domain", "v", "--suite", "grids")
-    assert code == 0
-    code, out, _ = call("list")
-    assert code == 0
+    assert output_of("import", tmp_path / "v", "--suite", "grids").strip() == "grids/v: problems 3 (served by visitall)"
+    assert output_of("experts", "--suite", "grids", "--jobs", 2).strip() == "grids/v/problems: 3 of 3 with a plan"
+    output_of("train", "--method", "zero-change", "--domain", "v", "--suite", "grids")
+    out = output_of("list")
     for word in ("grids", "state-centric", "zero-change", "blocksworld"):
         assert word in out
 
@@ -448,49 +438,44 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(home, files, monkeypatch)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_plan_is_printed_where_a_file_cannot_be_written(blocks_run, files):
-    given = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
-    code, out, err = call(*given, "--rollout", "/dev/full", "--plan", files / "plan")
+def test_a_plan_is_printed_where_a_file_cannot_be_written(solve, files):
+    code, out, err = solve("--rollout", "/dev/full", "--plan", files / "plan")
     assert code == 2
     assert "no space left while writing /dev/full" in err
     assert out.startswith("(pick-up a)\n(stack a b)\n")
     assert (files / "plan").read_text() == out
-    code, _, err = call(*given, "--plan", files / "plan" / "p")
+    code, _, err = solve("--plan", files / "plan" / "p")
     assert code == 2
     assert "cannot be written" in err
 
 
-def test_a_problem_is_not_overwritten_by_its_plan(blocks_run, files):
-    before = (files / "two.pddl").read_text()
-    given = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
-    code, _, err = call(*given, "--plan", files / "two.pddl")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--plan two.pddl", "two.pddl is read"),
+        ("--plan out --html ./out", "name the same file"),
+        ("--seconds nan", "is nan; expected a positive number or none\n"),
+        ("--memory nan", "is nan; expected a positive number or none\n"),
+    ],
+)
+def test_overwriting_outputs_and_limits_that_are_no_number_are_refused(solve, files, monkeypatch, words, expected):
+    monkeypatch.chdir(files)
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    code, _, err = solve(*words.split())
     assert code == 2
-    assert f"{files / 'two.pddl'} is read" in err
-    assert (files / "two.pddl").read_text() == before
+    assert expected in err
+    assert {path: path.read_bytes() for path in files.iterdir()} == before
 
 
-def test_two_outputs_do_not_overwrite_each_other(blocks_run, files):
-    same = ("--plan", files / "out", "--html", files / "." / "out")
-    code, _, err = call("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, *same)
-    assert code == 2
-    assert "name the same file" in err
-    assert not (files / "out").exists()
-
-
-def test_limits_are_outcomes_of_the_command_line(blocks_run, files):
-    for limit, outcome in (
-        (("--horizon", 1), "horizon"),
-        (("--seconds", 1e-9), "timeout"),
-        (("--memory", 1e-3), "memory"),
-    ):
-        code, _, err = call("solve", files / "domain.pddl", files / "never.pddl", "--run", blocks_run, *limit)
+def test_limits_are_outcomes_of_the_command_line(solve):
+    for limit, outcome in (("--horizon=1", "horizon"), ("--seconds=1e-9", "timeout"), ("--memory=1e-3", "memory")):
+        code, _, err = solve(limit, problem="never.pddl")
         assert code == 1
         assert err.startswith(f"not solved: {outcome}")
 
 
 @pytest.mark.slow
 def test_a_killed_training_leaves_no_half_run(tmp_path):
-    """A real process is killed while trees are fitted; afterwards the same command trains."""
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
     command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -508,16 +493,14 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
-    """A real process is interrupted while expert plans are made."""
     folder = tmp_path / "in" / "blocks" / "train"
     folder.mkdir(parents=True)
     (tmp_path / "in" / "blocks" / "domain.pddl").write_text(BLOCKS)
     for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation")[:6]:
         (folder / f"{problem.name}.pddl").write_text(problem.problem_pddl)
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
-    subprocess.run(
-        ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"], env=environment, check=True, capture_output=True
-    )
+    given = ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"]
+    subprocess.run(given, env=environment, check=True, capture_output=True)
     command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--seconds", "2"]
     process = subprocess.Popen(
         command,
@@ -545,10 +528,6 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
 
 @pytest.mark.parametrize(("terminal", "flags", "served"), [(True, [], 1), (True, ["--no-serve"], 0), (False, [], 0)])
 def test_the_demo_ends_by_serving_where_somebody_looks(monkeypatch, capsys, terminal, flags, served):
-    from sgp import cli
-    from sgp.cli import showing
-    from sgp.experiments import record
-
     ports = []
     monkeypatch.setattr(record, "run_demo", lambda jobs, console: None)
     monkeypatch.setattr(showing, "serve", lambda port, browser: ports.append(port))
@@ -560,15 +539,11 @@ def test_the_demo_ends_by_serving_where_somebody_looks(monkeypatch, capsys, term
 
 
 def test_a_taken_port_is_not_chosen():
-    import socket
-
-    from sgp.cli.showing import free_port
-
     with socket.socket() as taken:
         taken.bind(("localhost", 0))
         taken.listen()
         number = taken.getsockname()[1]
-        assert free_port(number) > number
+        assert showing.free_port(number) > number
 
 
 @pytest.mark.parametrize("what", ["x" * 1000, "two\nlines"])
@@ -604,17 +579,8 @@ def test_what_the_system_says_of_disks_is_no_unexpected_error(home, monkeypatch)
         (PermissionError(errno.EACCES, "Permission denied", "/x"), "/x: Permission denied; check the path"),
     ):
         monkeypatch.setitem(listings.LISTINGS, "methods", lambda error=error: (_ for _ in ()).throw(error))
-        code, _, err = call("list", "methods")
-        assert code == 2
-        assert words in err
+        assert words in error_of("list", "methods")
     assert not home.exists()
-
-
-@pytest.mark.parametrize("limit", ["--seconds", "--memory"])
-def test_a_limit_that_is_no_number_is_refused(limit, files, blocks_run):
-    code, _, err = call("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, limit, "nan")
-    assert code == 2
-    assert err.endswith("is nan; expected a positive number or none\n")
 
 
 @pytest.mark.parametrize(
@@ -656,12 +622,11 @@ def test_output_that_nobody_takes_is_no_traceback(words, sh, code, unbuffered):
 
 
 @pytest.mark.parametrize("unsolved", [[], ["--seconds", 1e-9]])
-def test_an_old_plan_is_gone_where_there_is_no_new_one(unsolved, blocks_run, files):
+def test_an_old_plan_is_gone_where_there_is_no_new_one(unsolved, solve, files):
     old = {f"--{name}": files / f"old.{name}" for name in ("plan", "rollout", "html")}
     for file in old.values():
         file.write_text("old")
-    given = [files / "domain.pddl", files / "never.pddl", "--run", blocks_run, *unsolved]
-    code, _, _ = call("solve", *given, *(word for pair in old.items() for word in pair))
+    code, _, _ = solve(*unsolved, *(word for pair in old.items() for word in pair), problem="never.pddl")
     assert code == 1
     assert not old["--plan"].exists()
     assert "old" not in [file.read_text() for file in old.values() if file.exists()]
@@ -674,8 +639,7 @@ def test_a_user_without_a_home_is_asked_for_one(tmp_path, monkeypatch):
     for name in ("HOME", "SGP_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    code, _, err = call("list", "runs")
-    assert code == 2
+    err = error_of("list", "runs")
     assert err.count("\n") == 1
     assert "set SGP_HOME or HOME" in err
     monkeypatch.setattr(commands.tempfile, "gettempdir", lambda: str(tmp_path))
@@ -690,31 +654,21 @@ main()"""
 
 
 def test_without_a_home_a_run_plans_and_no_run_is_one_sentence(blocks_run, files):
-    def solved(domain, problem, *words):
-        command = [sys.executable, "-c", HOMELESS, "solve", files / domain, files / problem, *words]
+    for names, words, code, plan in (
+        (("courier.pddl", "courier-1.pddl"), [], 2, ""),
+        (("domain.pddl", "two.pddl"), ["--run", blocks_run], 0, "(pick-up a)\n(stack a b)"),
+    ):
+        command = [sys.executable, "-c", HOMELESS, "solve", *(files / name for name in names), *words]
         environment = {"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        return done.returncode, done.stdout, done.stderr
-
-    code, out, err = solved("courier.pddl", "courier-1.pddl")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "set SGP_HOME or HOME" in err
-    code, out, _ = solved("domain.pddl", "two.pddl", "--run", blocks_run)
-    assert (code, parse_plan(out)) == (0, parse_plan("(pick-up a)\n(stack a b)"))
-
-
-def test_a_home_that_cannot_be_made_is_one_sentence_with_its_remedy(files):
-    done = started("import", files, "--suite", "x", HOME="/dev/null/none", SGP_HOME="", XDG_DATA_HOME="")
-    assert done.returncode == 2
-    assert b"set SGP_HOME to a folder that can be written" in done.stderr
+        assert (done.returncode, parse_plan(done.stdout)) == (code, parse_plan(plan))
+        assert ("set SGP_HOME or HOME" in done.stderr) == (code == 2)
 
 
 def test_an_evaluation_goes_on_where_finished_problems_cannot_be_saved(blocks_run, files, monkeypatch, caplog):
     monkeypatch.setenv("SGP_HOME", str(files / "two.pddl"))
     words = ("evaluate", blocks_run, "--suite", "state-centric", "--splits", "validation,interpolation", "--jobs", 1)
-    code, out, _ = call(*words)
-    assert code == 0
-    assert "n = 3" in out
+    assert "n = 3" in output_of(*words)
     assert len([record for record in caplog.records if "begins again" in record.getMessage()]) == 1
 
 
@@ -737,11 +691,13 @@ def test_a_warning_is_a_sentence_and_is_given_once(files, tmp_path):
     assert outcome.startswith("solved")
 
 
-def test_a_store_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["SGP_HOME", "HOME"])
+def test_a_store_that_cannot_be_written_is_named(name, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("SGP_HOME", str(tmp_path / "file"))
-    code, _, err = call("train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric")
-    assert code == 2
+    for other in ("SGP_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(other, "")
+    monkeypatch.setenv(name, str(tmp_path / "file"))
+    err = error_of("train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric")
     assert err.startswith(f"sgp: {tmp_path / 'file'}")
     assert "set SGP_HOME to a folder that can be written" in err
 
@@ -751,6 +707,4 @@ def test_no_folder_for_temporary_files_is_a_sentence(files, monkeypatch):
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/var/tmp']")
 
     monkeypatch.setattr("tempfile.gettempdir", none)
-    code, _, err = call("validate", files / "domain.pddl", files / "two.pddl", files / "good.plan")
-    assert code == 2
-    assert "set TMPDIR" in err
+    assert "set TMPDIR" in error_of("validate", files / "domain.pddl", files / "two.pddl", files / "good.plan")

@@ -73,10 +73,8 @@ def test_a_background_process_compiles_and_the_running_program_goes_on_with_mach
     wait += "print((state_identity(fluents) == first).all())"
     assert run_python(package, wait).stdout == "True\n"
     assert len(list((package / "sgp").glob("_kernels_*"))) == 1
-    assert (
-        run_python(package, "from sgp.compilation import loaded_extension; print(bool(loaded_extension()))").stdout
-        == "True\n"
-    )
+    loaded = "from sgp.compilation import loaded_extension; print(bool(loaded_extension()))"
+    assert run_python(package, loaded).stdout == "True\n"
 
 
 def test_arrays_of_another_type_are_refused():

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,15 +39,6 @@ def test_a_library_is_asked_for_by_the_smallest_extra_that_brings_it(monkeypatch
     assert requirement("ray") == "sgp-planning[all]"
     assert requirement("PIL") == "pillow"
     assert 'pip install "sgp-planning[networks]"' in lacking("the LSTM", "torch")
-
-
-def test_no_text_names_the_distribution_of_another_project():
-    top = Path(sgp.__file__).resolve().parents[1]
-    files = [file for folder in ("sgp", "dashboard", "docs", "notebooks") for file in (top / folder).rglob("*")]
-    texts = [file for file in [*files, *top.glob("*.*")] if file.suffix in (".py", ".md", ".toml", ".yml", ".txt")]
-    foreign = re.compile(r"(?<![\w.-])sgp\[\w|pip install [\"']?sgp(?![\w-])")
-    assert len(texts) > 200
-    assert [file for file in texts if foreign.search(file.read_text())] == []
 
 
 def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():

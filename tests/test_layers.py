@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import sgp
 from sgp.cli.commands import app
 from sgp.domains import all_domains
-from sgp.methods import all_methods, method_keys
-from sgp.reports.papers import all_papers
+from sgp.methods import method_keys
 
 ROOT = Path(sgp.__file__).parent
 
 # Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
-    {
-        "errors",
-        "drawing",
-        "files",
-        "installed",
-        "plugins",
-        "progress",
-        "compilation",
-        "ahead_of_time",
-        "memory",
-        "workers",
-    },
+    {"errors", "drawing", "files", "installed", "plugins"}
+    | {"progress", "compilation", "ahead_of_time", "memory", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},
@@ -116,31 +107,9 @@ def test_a_domains_name_stands_in_its_own_file_alone():
         help_texts = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Call) for node in node.args[1:]}
         constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         for node in constants:
-            allowed = (
-                id(node) in help_texts or (package == "viewer" and node.value in scripts) or is_verb(package, node)
-            )
+            script = package == "viewer" and node.value in scripts
+            allowed = script or id(node) in help_texts or is_verb(package, node)
             assert node.value not in names or allowed, f"{path}:{node.lineno}"
-
-
-def test_a_papers_key_stands_in_its_own_file_alone():
-    """Other allowed places: the paper of a method, and experts named after their first users.
-
-    A key that also names a suite or a method may occur where a command selects one of these.
-    """
-    keys = {paper.key for paper in all_papers()}
-    other_things = {*sgp.suite_names(), *(method.key for method in all_methods())}
-    dashboard = [
-        (path, "views", ast.parse(path.read_text())) for path in (ROOT.parent / "dashboard/views").glob("*.py")
-    ]
-    sources = ROOT.parent / "dashboard" / "sources.py"
-    for path, package, tree in [*modules(), *dashboard, (sources, "sources", ast.parse(sources.read_text()))]:
-        if package in ("methods", "domains") or path.parent.name == "papers" or path.name == "experts.py":
-            continue
-        chooses = package in ("cli", "contracts", "experiments", "views")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and node.value in keys:
-                allowed = chooses and node.value in other_things
-                assert allowed, f"{path}:{node.lineno}"
 
 
 def test_no_pickle_anywhere():
@@ -152,11 +121,6 @@ def test_no_pickle_anywhere():
 
 
 def test_the_facade_is_lazy():
-    import subprocess
-    import sys
-
-    code = (
-        "import sgp, sys; print([m for m in ('torch', 'pandas', 'pymimir', 'wlplan', 'xgboost') if m in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    code = "import sgp, sys; print({'torch', 'pandas', 'pymimir', 'wlplan', 'xgboost'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
     assert set(sgp.__all__) <= set(dir(sgp))

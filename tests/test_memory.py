@@ -29,17 +29,14 @@ def test_what_is_free_is_what_the_machine_has_available(machine):
 @pytest.mark.parametrize(
     ("files", "free"),
     [
-        (
-            {"memory.max": f"{3 * GB}", "memory.current": f"{2 * GB}", "memory.stat": f"anon 5\ninactive_file {GB}"},
-            2 * GB,
-        ),
-        ({"memory.max": "max", "memory.current": f"{2 * GB}", "memory.stat": "inactive_file 0"}, 8 * GB),
-        ({"memory.max": f"{GB}", "memory.current": f"{2 * GB}", "memory.stat": "inactive_file 0"}, 0),
+        ({"max": f"{3 * GB}", "current": f"{2 * GB}", "stat": f"anon 5\ninactive_file {GB}"}, 2 * GB),
+        ({"max": "max", "current": f"{2 * GB}", "stat": "inactive_file 0"}, 8 * GB),
+        ({"max": f"{GB}", "current": f"{2 * GB}", "stat": "inactive_file 0"}, 0),
         (
             {
-                "memory/memory.limit_in_bytes": f"{4 * GB}",
-                "memory/memory.usage_in_bytes": f"{3 * GB}",
-                "memory/memory.stat": f"cache 7\ntotal_inactive_file {GB}",
+                "/memory.limit_in_bytes": f"{4 * GB}",
+                "/memory.usage_in_bytes": f"{3 * GB}",
+                "/memory.stat": f"cache 7\ntotal_inactive_file {GB}",
             },
             2 * GB,
         ),
@@ -48,8 +45,9 @@ def test_what_is_free_is_what_the_machine_has_available(machine):
 def test_a_control_group_bounds_what_is_free(machine, files, free):
     information, groups = machine
     for name, text in files.items():
-        (groups / name).parent.mkdir(exist_ok=True)
-        (groups / name).write_text(text + "\n")
+        file = groups / (f"memory{name}" if name[0] == "/" else f"memory.{name}")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text + "\n")
     assert abs(free_memory(information, groups) - free) < 1024
 
 

@@ -38,7 +38,6 @@ def store(tmp_path_factory):
 
 
 def package(folder, name, group, key, code, value="THING"):
-    """An installed package: a module and its metadata."""
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code)
     info = folder / f"{module}-1.0.dist-info"

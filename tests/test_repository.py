@@ -46,9 +46,7 @@ def test_environment_yml_installs_what_pyproject_lists():
     (python,) = [re.search(r"python=(\S+)", line).group(1) for line in lines if "python=" in line]
     assert python in ("3.11", "3.12")
     assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.14"
-    others = [
-        line.strip("- ") for line in lines if line.startswith("  - ") and "python" not in line and "pip" not in line
-    ]
+    others = [line.strip("- ") for line in lines if re.match("  - (?!.*(python|pip))", line)]
     assert others == ["conda-forge"], "nothing is installed beside pip, so nothing can drift"
 
 
@@ -64,16 +62,7 @@ def test_versions_and_licence_agree():
 
 
 def test_the_core_is_light_and_all_has_every_extra_of_a_user():
-    heavy = {
-        "torch",
-        "xgboost",
-        "wlplan",
-        "streamlit",
-        "jupyterlab",
-        "plotly",
-        "ray",
-        "sentence-transformers",
-    }
+    heavy = {"torch", "xgboost", "wlplan", "streamlit", "jupyterlab", "plotly", "ray", "sentence-transformers"}
     assert not heavy & names(requirements_of())
     assert heavy <= names(requirements_of("all"))
     extras = set(PYPROJECT["project"]["optional-dependencies"]) - {"all", "dev", "site"}
@@ -128,10 +117,8 @@ def test_the_repository_layout_is_complete():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     tops = {name.split("/")[0] for name in tracked} - {".gitignore", "LICENSE", "CITATION.cff"}
     assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
-    packages = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {
-        "sgp/py.typed",
-        "sgp/__init__.pyi",
-    }
+    packages = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")}
+    packages -= {"sgp/py.typed", "sgp/__init__.pyi"}
     assert packages == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
 
 

@@ -89,16 +89,15 @@ with folders.whole_folder(pathlib.Path(sys.argv[1])) as draft:
 """
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda: find_run(KEY),
-        lambda: open_run(KEY.folder),
-        lambda: open_run(*run_folders()),
-        lambda: save("a") or open_run(KEY.folder),
-    ],
-    ids=["find", "open", "list", "write"],
-)
+READS = {
+    "find": lambda: find_run(KEY),
+    "open": lambda: open_run(KEY.folder),
+    "list": lambda: open_run(*run_folders()),
+    "write": lambda: save("a") or open_run(KEY.folder),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_a_process_that_is_killed_between_two_renames_loses_no_run(read, home):
     save("a")
     assert subprocess.run([sys.executable, "-c", KILLED, str(KEY.folder)]).returncode == -signal.SIGKILL

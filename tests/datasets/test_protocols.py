@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
 
+import sgp
+from sgp.datasets import walks
+from sgp.datasets.importing import import_folder
 from sgp.datasets.protocols import PROTOCOLS, ProtocolSplit, domain_instances, protocol_splits, split_instances
+from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
-from sgp.errors import InputError, SuiteError
+from sgp.datasets.walks import instance, instances
+from sgp.domains import words_of
+from sgp.errors import InputError, StoreError, SuiteError
+from sgp.files import read_json, write_json
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import Task
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,10 +57,10 @@ def test_interpolation_parts_transitions(ferry):
 
 def test_plan_variant_parts_the_plans_of_every_instance(ferry):
     train, test = split_instances("plan-variant", ferry, 42)
-    for instance in ferry:
-        ours = {(walk.states[0], walk.actions) for walk in instance.walks}
+    for several in ferry:
+        ours = {(walk.states[0], walk.actions) for walk in several.walks}
         learned, held = (
-            {(walk.states[0], walk.actions) for walk in side.walks if walk.task is instance.task}
+            {(walk.states[0], walk.actions) for walk in side.walks if walk.task is several.task}
             for side in (train, test)
         )
         assert learned | held == ours
@@ -89,22 +99,16 @@ def test_instances_of_the_same_objects_are_held_out_together(seed):
 def test_whole_domains_are_parted_by_the_others():
     names = ("blocksworld", "ferry", "satellite")
     by = {protocol: protocol_splits("acpbench", protocol, names, seed=7) for protocol in PROTOCOLS}
-    assert {key: len(found) for key, found in by.items()} == {
-        "interpolation": 3,
-        "plan-variant": 3,
-        "extrapolation": 3,
-        "multi-domain": 1,
-        "cross-domain": 3,
-        "leave-one-out": 3,
-    }
+    within = ("interpolation", "plan-variant", "extrapolation")
+    counts = {**dict.fromkeys(within, 3), "multi-domain": 1, "cross-domain": 3, "leave-one-out": 3}
+    assert {key: len(found) for key, found in by.items()} == counts
     assert [(each.train_domains, each.test_domains) for each in by["leave-one-out"]] == [
         (("ferry", "satellite"), ("blocksworld",)),
         (("blocksworld", "satellite"), ("ferry",)),
         (("blocksworld", "ferry"), ("satellite",)),
     ]
-    assert (
-        sum(len(each.test_domains) for each in protocol_splits("acpbench", "cross-domain")) == 72
-    )  # embedplan, appendix D.3
+    pairs = sum(len(each.test_domains) for each in protocol_splits("acpbench", "cross-domain"))
+    assert pairs == 72  # embedplan, appendix D.3
     for split in by["cross-domain"]:
         assert not set(split.train_domains) & set(split.test_domains)
 
@@ -117,9 +121,7 @@ def test_a_tenth_is_held_for_validation_and_the_rest_bounded():
     assert not keys(data.train) & keys(data.validation)
     assert not keys(data.train) & keys(split.held_out("ferry").transitions)
     assert data.facts["transitions"] == 90
-    others = [
-        ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), *rest) for rest in ((43, 100), (42, 99))
-    ]
+    others = [replace(split, seed=43), replace(split, max_transitions=99)]
     assert len({each.sha256 for each in (split, *others)}) == 3
 
 
@@ -137,14 +139,10 @@ def test_what_cannot_be_parted_is_told(ferry):
 
 @pytest.mark.slow
 def test_shots_are_a_few_of_each_schema_and_are_not_measured():
-    found = {
-        shots: next(
-            each
-            for each in protocol_splits("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
-            if each.test_domains == ("ferry",)
-        )
-        for shots in (0, 1, 3)
-    }
+    found = {}
+    for shots in (0, 1, 3):
+        splits = protocol_splits("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
+        (found[shots],) = (each for each in splits if each.test_domains == ("ferry",))
     shown = {shots: shown_of(each.replayed().train) for shots, each in found.items()}
     assert shown[0] == []
     schemas = {each.action.name for each in found[0].held_out("ferry").transitions}
@@ -168,3 +166,93 @@ def shown_of(transitions):
 def test_shots_are_of_a_domain_left_out(protocol, shots):
     with pytest.raises(InputError, match=f"{shots} transitions of each schema in protocol {protocol}; expected 0"):
         protocol_splits("acpbench", protocol, ["ferry", "satellite"], 42, 60, shots)
+
+
+SUITE = sgp.load_suite("acpbench")
+
+
+def test_the_suite_has_nine_domains_of_which_all_is_said():
+    assert len(SUITE.domains) == 9
+    assert sum(len(domain.splits) for domain in SUITE.domains.values()) == 69
+    for name in SUITE.domains:
+        text = SUITE.domain_text(name)
+        assert not words_of(text).lacking(text), name
+    assert (SUITE.folder / "LICENSE").read_text().startswith("Community Data License Agreement - Permissive")
+
+
+@pytest.mark.parametrize(("domain", "split"), [("ferry", "p04"), ("blocksworld", "p06"), ("depot", "p01")])
+def test_walks_are_distinct_optimal_plans_from_states_that_can_be_reached(home, domain, split):
+    found = instance(SUITE, domain, split)
+    assert found.optimal
+    assert len(found.walks) == walks.MOST_PLANS
+    assert len({(walk.states[0], walk.actions) for walk in found.walks}) == len(found.walks)
+    space = StateSpace.expand(Task(SUITE.problems(domain, split)[0]), walks.MOST_STATES)
+    for walk in found.walks:
+        assert found.task.is_goal(walk.states[-1])
+        atoms = [each for each in found.task.atoms(walk.states[0]) if each.predicate in found.task.changing]
+        place = space.place(space.task.state_with(atoms))
+        assert space.distances[place] == len(walk) > 0
+    assert len(found.transitions) <= walks.MOST_TRANSITIONS
+    assert len({(each.before, each.action) for each in found.transitions}) == len(found.transitions)
+    for each in found.transitions[:20]:
+        assert found.task.apply(each.before, each.action) == each.after
+    assert len(found.sampled) == min(len(space), walks.SAMPLED)
+
+
+def test_all_starts_of_an_instance_have_walks_in_its_first_ones(home):
+    found = instance(SUITE, "ferry", "p03")
+    starts = [Task(problem) for problem in SUITE.problems("ferry", "p03")]
+    begun = [found.task.atoms(walk.states[0]) for walk in found.walks[: len(starts)]]
+    assert [set(each.atoms(each.init)) for each in starts] == list(map(set, begun))
+
+
+def test_what_was_found_is_kept_and_found_again(home):
+    first, again = instance(SUITE, "ferry", "p02"), instance(SUITE, "ferry", "p02")
+    assert [walk.actions for walk in first.walks] == [walk.actions for walk in again.walks]
+    (file,) = (cache_folder() / "walks").iterdir()
+    write_json(file, {**read_json(file), "plans": [[[10_000], ["(sail l0 l1)"]]]})
+    with pytest.raises(StoreError, match=r"holds no plans .*; remove it, and they are made again"):
+        instance(SUITE, "ferry", "p02")
+    file.unlink()
+    instance(SUITE, "ferry", "p02")
+    kept = read_json(file)
+    write_json(file, {**kept, "plans": [[kept["plans"][0][0], ["(debark c0 c0)"]]]})
+    not_applicable = r"does not fit .*action \(debark c0 c0\) is not applicable in p02; .*; remove it, and it is made"
+    with pytest.raises(StoreError, match=not_applicable):
+        instance(SUITE, "ferry", "p02")
+    file.unlink()
+    assert [walk.actions for walk in instance(SUITE, "ferry", "p02").walks] == [walk.actions for walk in first.walks]
+
+
+def test_experts_plans_serve_where_the_state_space_is_too_large(home, monkeypatch):
+    monkeypatch.setattr(walks, "MOST_STATES", 20)
+    found = instance(SUITE, "ferry", "p02")
+    assert not found.optimal
+    assert len(found.walks) == len(SUITE.problems("ferry", "p02"))
+    assert len(found.sampled) == 40, "random steps meet the whole state space of so small an instance"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of PDDL with two instances of Ferry, each a split."""
+    for split in ("p01", "p02"):
+        shutil.copytree(SUITE.folder / "ferry" / split, tmp_path / "acp" / "ferry" / split)
+    shutil.copy(SUITE.folder / "ferry" / "domain.pddl", tmp_path / "acp" / "ferry")
+    return tmp_path / "acp"
+
+
+def test_problems_of_a_split_must_be_starts_of_one_instance(home, folder):
+    shutil.copy(folder / "ferry/p02/start01.pddl", folder / "ferry/p01/start09.pddl")
+    suite = import_folder(folder, "mixed")
+    with pytest.raises(SuiteError, match=r"start09\.pddl has other objects, static facts or another goal than"):
+        instances(suite, "ferry")
+
+
+def test_an_instance_without_a_plan_is_refused_by_name(home, folder):
+    for file in (folder / "ferry/p01").iterdir():
+        text = file.read_text()
+        start = text.index("(:goal")
+        file.write_text(f"{text[:start]}(:goal (and (on c0) (empty-ferry))))\n")
+    suite = import_folder(folder, "hopeless")
+    with pytest.raises(SuiteError, match=r"instance p01 of ferry in suite hopeless has no start with a plan"):
+        instances(suite, "ferry")

@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 from sgp.contracts import DomainContract
-from sgp.domains import builtin_domains, canonical_name, get_domain
+from sgp.domains import builtin_domains, canonical_name, get_domain, words_of
 from sgp.domains.blocksworld import _arrangements, _towers
 from sgp.errors import ConfigurationError, InputError
-from sgp.planning.domain import Domain, Sizes
+from sgp.planning.domain import Domain, Sizes, Words
 from sgp.planning.experts import find_plan
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Action, Atom, Literal, Problem, read_domain
 from sgp.planning.task import Task
+from tests.conftest import COURIER
 
 
 class TestBuiltin(DomainContract):
-    """Runs the contract that domains of other packages share."""
-
     names = tuple(domain.name for domain in builtin_domains())
 
 
@@ -29,7 +28,7 @@ def problem_of(domain, text):
 
 def test_an_unknown_domain_is_named_with_those_there_are():
     with pytest.raises(
-        InputError, match="unknown domain 'sokobanana'; expected one of blocksworld, childsnack, depot, ferry, "
+        InputError, match="unknown domain 'sokobanana'; expected one of blocksworld, childsnack, depot,"
     ):
         get_domain("sokobanana")
     assert canonical_name("sokobanana") == "sokobanana"
@@ -107,3 +106,47 @@ def test_sizes_without_problems_are_refused():
         none.draw(np.random.default_rng(0), 7)
     with pytest.raises(ConfigurationError, match="exactly 10 objects"):
         get_domain("visitall").generate_scaled(np.random.default_rng(0), 10)
+
+
+@pytest.mark.parametrize(
+    ("domain", "said", "sentence"),
+    [
+        ("ferry", Atom("at", ("c1", "l0")), "c1 is at l0"),
+        ("ferry", Literal(Atom("at", ("c1", "l0")), False), "c1 is not at l0"),
+        ("blocksworld", Literal(Atom("ontable", ("b2",)), False), "b2 is not on the table"),
+        ("miconic", Atom("above", ("f1", "f2")), "f2 is above f1"),
+        ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
+        (
+            "transport",
+            Action("pick-up", ("v1", "l1", "p1", "capacity-0", "capacity-1")),
+            "load p1 into v1 at l1 and lower the room left from capacity-1 to capacity-0",
+        ),
+    ],
+)
+def test_sentences(domain, said, sentence):
+    assert get_domain(domain).words.sentence(said) == sentence
+
+
+def test_an_atom_and_an_action_of_one_name_differ():
+    words = Words(atoms={"move": "{0} is {not}a move"}, actions={"move": "move {0}"})
+    assert words.sentence(Atom("move", ("a",))) == "a is a move"
+    assert words.sentence(Action("move", ("a",))) == "move a"
+
+
+def test_what_has_no_template_stays_pddl():
+    words = words_of(read_domain(COURIER))  # no built-in domain
+    assert words.sentence(Action("drive", ("van", "a", "b"))) == "(drive van a b)"
+    assert words.sentence(Literal(Atom("at", ("van", "a")), False)) == "(not (at van a))"
+    ferry = get_domain("ferry")
+    assert words_of(ferry.texts["typed"]) is ferry.words
+    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # other arity than Ferry's predicate of this name
+        assert ferry.words.sentence(Atom("at", objects)) == str(Atom("at", objects))
+
+
+@pytest.mark.parametrize("name", ["{0}", "{not}", "}}", "{0.__class__}", "%s"])
+def test_names_come_out_as_they_are(name):
+    words = get_domain("ferry").words
+    assert words.sentence(Atom("at", (name, "l0"))) == f"{name} is at l0"
+    assert words.sentence(Literal(Atom("at", ("c1", name)), False)) == f"c1 is not at {name}"
+    assert words.sentence(Action("sail", (name, name))) == f"sail from {name} to {name}"
+    assert words.sentence(Action(name, (name,))) == f"({name} {name})"

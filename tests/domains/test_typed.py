@@ -56,17 +56,14 @@ def test_the_size_equation_by_hand(name, size, solutions):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_car_is_boarded_carried_and_debarked(seed):
-    task = task_of("ferry", seed, cars=1, locations=2)
-    (ferry,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "at-ferry"]
-    assert len(plan_of(task)) == 3 + (ferry != place_of(task, "c1"))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_one_passenger_is_fetched_and_carried(seed):
-    task = task_of("miconic", seed, passengers=1, floors=3)
-    (lift,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "lift-at"]
-    assert len(plan_of(task)) == 3 + (lift != place_of(task, "p1", "origin"))
+def test_one_car_or_passenger_is_fetched_and_carried(seed):
+    for name, sizes, moved, start, vehicle in (
+        ("ferry", {"cars": 1, "locations": 2}, "c1", "at", "at-ferry"),
+        ("miconic", {"passengers": 1, "floors": 3}, "p1", "origin", "lift-at"),
+    ):
+        task = task_of(name, seed, **sizes)
+        (here,) = [atom.objects[0] for atom in task.text.init if atom.predicate == vehicle]
+        assert len(plan_of(task)) == 3 + (here != place_of(task, moved, start))
 
 
 def test_a_vehicle_of_capacity_one_carries_packages_one_by_one():

@@ -9,6 +9,4 @@ from sgp.methods.state_encoders import Slots, Text
 
 
 class TestBuiltIn(EncoderContract):
-    """Built-in encoders that methods select by name."""
-
     kinds = (WL(), Slots(), Text(TextConfig("hashed")))

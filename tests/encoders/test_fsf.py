@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import sgp
@@ -8,15 +10,15 @@ from sgp.errors import ConfigurationError, DomainMismatch
 from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
+from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from tests.conftest import blocks_problem
+from tests.conftest import blocks_problem, pddl_problem
 
 BLOCKS, GRIPPER, LOGISTICS, VISITALL = map(sgp.get_domain, ("blocksworld", "gripper", "logistics", "visitall"))
 
 
-def task(domain, objects, init, goal):
-    text = f"(define (problem p) (:domain {domain.name}) (:objects {objects}) (:init {init}) (:goal (and {goal})))"
-    return Task(Problem("p", domain.models["untyped"], text))
+def task(domain, *texts):
+    return Task(pddl_problem(domain.models["untyped"], *texts))
 
 
 def test_blocks_are_encoded_as_in_the_papers_example():
@@ -29,10 +31,8 @@ def test_blocks_are_encoded_as_in_the_papers_example():
 
 
 def test_gripper_has_the_robots_room_balls_and_grippers():
-    init = (
-        "(room r1) (room r2) (ball b1) (ball b2) (gripper g1) (gripper g2) (at-robby r2) (at b1 r1) (carry b2 g1) "
-        "(free g2)"
-    )
+    init = "(room r1) (room r2) (ball b1) (ball b2) (gripper g1) (gripper g2) (at-robby r2) (at b1 r1) (carry b2 g1)"
+    init += "(free g2)"
     example = task(GRIPPER, "r1 r2 b1 b2 g1 g2", init, "(at b1 r2)")
     encoder = FSFEncoder(GRIPPER, 6)
     # Rooms have no variable; b1 is in room 1, b2 in gripper 5, which holds ball 4; gripper 6 is free.
@@ -41,10 +41,8 @@ def test_gripper_has_the_robots_room_balls_and_grippers():
 
 
 def test_logistics_has_places_and_vehicles():
-    init = (
-        "(package p1) (package p2) (truck t1) (location l1) (location l2) (city c1) (in-city l1 c1) (in-city l2 c1) "
-        "(at t1 l2) (at p1 l1) (in p2 t1)"
-    )
+    init = "(package p1) (package p2) (truck t1) (location l1) (location l2) (city c1) (in-city l1 c1) (in-city l2 c1)"
+    init += "(at t1 l2) (at p1 l1) (in p2 t1)"
     example = task(LOGISTICS, "p1 p2 t1 l1 l2 c1", init, "(at p1 l2)")
     encoder = FSFEncoder(LOGISTICS, 7)
     assert encoder.embed(example, [example.init]).tolist() == [[0, 4, -3, 5, 0, 0, 0, PADDING]]
@@ -53,7 +51,7 @@ def test_logistics_has_places_and_vehicles():
 
 def test_visitall_has_the_robots_cell_and_visited_cells():
     init = "(place x) (place y) (connected x y) (connected y x) (at-robot x) (visited x)"
-    example = task(VISITALL, "x y", init, "(visited x) (visited y)")
+    example = task(VISITALL, "x y", init, "(and (visited x) (visited y))")
     encoder = FSFEncoder(VISITALL, 3)
     (successor,) = example.successors(example.init)
     assert encoder.embed(example, [example.init, successor.state]).tolist() == [[1, 1, 0, PADDING], [2, 1, 1, PADDING]]
@@ -72,13 +70,19 @@ def test_more_objects_than_slots_are_refused_and_other_domains_are_an_error(two_
 
 
 def test_a_refused_problem_is_an_outcome(quick_run):
-    from dataclasses import replace
-
-    from sgp.planning.rollout import Outcome
-
     planner = load_planner(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
     small = replace(planner, policy=replace(planner.policy, encoder=FSFEncoder(GRIPPER, 12)))
     problems = sgp.load_suite("state-centric").problems("gripper", "validation")
     for rollout in small.solve_many(map(Task, problems)):
         assert rollout.outcome is Outcome.REFUSED
         assert "the encoding 'fsf' was made for at most 12" in rollout.reason
+
+
+def test_slots_are_named_by_their_objects(two_blocks):
+    encoder = FSFEncoder(sgp.get_domain("blocksworld"), 3)
+    assert encoder.in_words(two_blocks, [0, 1, 2, 3]) == [
+        "the global variable",
+        "the slot of a",
+        "the slot of b",
+        "a slot without an object",
+    ]

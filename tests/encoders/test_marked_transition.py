@@ -2,22 +2,25 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.encoders.marked_words import Depths, TransitionWords
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
-from tests.conftest import blocks_problem
+from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
+MARKED = MarkedConfig()
 CONFIGS = {
-    "default": MarkedConfig(),
+    "default": MARKED,
     "deep": MarkedConfig(3, 2, 2),
     "changes alone": MarkedConfig(0, 0, 0),
     "long closed walks": MarkedConfig(1, 0, 4),
@@ -50,7 +53,6 @@ class Reference:
         return atom.predicate, self.goal.get(atom), atom in before, atom in after
 
     def refinement(self, before, after):
-        """Colours of all nodes at each level in the graph of a transition."""
         atoms = before | after | set(self.goal)
         levels = [{**self.kinds, **{atom: self.atom_colour(atom, before, after) for atom in atoms}}]
         for _ in range(self.config.iterations):
@@ -144,6 +146,17 @@ def transitions(problems, steps=2):
             state = choice[int(rng.integers(len(choice)))].state
 
 
+def fitted(task, config=MARKED, choice=None):
+    """Return an encoder of transitions from the initial state, these transitions, and their embeddings."""
+    given = task, task.init, choice or task.successors(task.init)
+    encoder, (embedded,) = MarkedTransitionEncoder.fit(config, [given])
+    return encoder, given, embedded
+
+
+def features(embedded, row):
+    return embedded.columns[embedded.first[row] : embedded.first[row + 1]]
+
+
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
@@ -156,7 +169,7 @@ def test_features_are_those_of_the_definition(domain, config):
         reference = Reference(task, config, encoder.walked)
         embedded = encoder.embed(task, state, choice)
         for row, successor in enumerate(choice):
-            for column in embedded.columns[embedded.first[row] : embedded.first[row + 1]]:
+            for column in features(embedded, row):
                 ours[int(column)].add(number)
             for feature in reference.features(state, successor.state):
                 theirs[feature].add(number)
@@ -167,12 +180,9 @@ def test_features_are_those_of_the_definition(domain, config):
 
 
 def test_typed_problems_with_constants_and_negative_goals_too(courier):
-    encoder, _ = MarkedTransitionEncoder.fit(
-        MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))]
-    )
-    reference = Reference(courier, MarkedConfig(), encoder.walked)
-    embedded = encoder.embed(courier, courier.init, courier.successors(courier.init))
-    sizes = [len(reference.features(courier.init, each.state)) for each in courier.successors(courier.init)]
+    encoder, (_, _, choice), embedded = fitted(courier)
+    reference = Reference(courier, MARKED, encoder.walked)
+    sizes = [len(reference.features(courier.init, each.state)) for each in choice]
     assert np.diff(embedded.first).tolist() == sizes
 
 
@@ -180,63 +190,57 @@ def test_renaming_changes_no_embedding():
     problem = SUITE.problems("logistics", "interpolation")[0]
     renamed = Problem("r", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
     one, two = Task(problem), Task(renamed)
-    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(one, one.init, one.successors(one.init))])
+    encoder, *_ = fitted(one)
     first, second = (encoder.embed(task, task.init, task.successors(task.init)) for task in (one, two))
     weights = np.arange(encoder.dimension, dtype=float)
     assert Counter(first.measured(weights).keys) == Counter(second.measured(weights).keys)
     assert encoder.unseen(two, two.init, two.successors(two.init)) == 0.0
 
 
-def test_scalars_norms_and_products(three_blocks):
-    choice = Lookahead()(three_blocks, three_blocks.init)
-    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
-    embedded = encoder.embed(three_blocks, three_blocks.init, choice)
-    dense = np.zeros((len(choice), encoder.dimension))
-    for row in range(len(choice)):
-        dense[row, embedded.columns[embedded.first[row] : embedded.first[row + 1]]] = 1
-    dense[:, -2:] = [(np.log2(len(each.actions)), three_blocks.is_goal(each.state)) for each in choice]
-    weights = np.random.default_rng(1).normal(size=encoder.dimension)
-    products, squared_norms, keys = embedded.measured(weights)
-    assert np.allclose(products, dense @ weights)
-    assert np.allclose(squared_norms, (dense**2).sum(axis=1))
-    for one in range(len(choice)):
-        for two in range(len(choice)):
+def test_scalars_norms_and_products_of_present_and_counted_features():
+    task = Task(SUITE.problems("gripper", "train")[-1])
+    choice, found = Lookahead()(task, task.init), []
+    for counted in (False, True):
+        encoder, given, embedded = fitted(task, MarkedConfig(counted=counted), choice)
+        dense = np.zeros((len(choice), encoder.dimension))
+        for row in range(len(choice)):
+            np.add.at(dense[row], features(embedded, row), 1)
+        assert (dense.max() > 1) == counted
+        found.append(dense > 0)
+        dense[:, -2:] = [(np.log2(len(each.actions)), task.is_goal(each.state)) for each in choice]
+        weights = np.random.default_rng(1).normal(size=encoder.dimension)
+        products, squared_norms, keys = embedded.measured(weights)
+        assert np.allclose(products, dense @ weights)
+        assert np.allclose(squared_norms, (dense**2).sum(axis=1))
+        for one, two in combinations(range(len(choice)), 2):
             assert (keys[one] == keys[two]) == bool((dense[one] == dense[two]).all())
+        again = encoder.embed(*given)
+        assert (again.columns.tolist(), again.first.tolist()) == (embedded.columns.tolist(), embedded.first.tolist())
+    assert np.array_equal(*found)
 
 
-def test_the_number_of_actions_is_told_where_it_is_asked_for(three_blocks):
+def test_the_number_of_actions_is_a_feature_on_request(three_blocks):
     choice = Lookahead()(three_blocks, three_blocks.init)
-    transitions = [(three_blocks, three_blocks.init, choice)]
-    told, untold = (MarkedTransitionEncoder.fit(MarkedConfig(lengths=each), transitions) for each in (True, False))
-    assert told[0].dimension == untold[0].dimension
-    assert told[1][0].scalars[:, 0].any()
-    assert not untold[1][0].scalars[:, 0].any()
-    assert (told[1][0].scalars[:, 1] == untold[1][0].scalars[:, 1]).all()
+    (with_, _, some), (without, _, none) = (fitted(three_blocks, MarkedConfig(lengths=each), choice) for each in (1, 0))
+    assert with_.dimension == without.dimension
+    assert some.scalars[:, 0].any()
+    assert not none.scalars[:, 0].any()
+    assert (some.scalars[:, 1] == none.scalars[:, 1]).all()
 
 
 def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):
-    small, _ = MarkedTransitionEncoder.fit(
-        MarkedConfig(), [(two_blocks, two_blocks.init, two_blocks.successors(two_blocks.init))]
-    )
-    choice = three_blocks.successors(three_blocks.init)
-    embedded = small.embed(three_blocks, three_blocks.init, choice)
+    small, *_ = fitted(two_blocks)
+    _, given, whole = fitted(three_blocks)
+    embedded, share = small.embed(*given), small.unseen(*given)
     assert len(embedded.columns) == 0 or embedded.columns.max() < len(small.hashes)
-    whole = replace_vocabulary(small, three_blocks, choice).embed(three_blocks, three_blocks.init, choice)
-    share = small.unseen(three_blocks, three_blocks.init, choice)
     assert share == pytest.approx(1 - len(embedded.columns) / len(whole.columns))
     assert 0 < share <= 1
 
 
-def replace_vocabulary(encoder, task, choice):
-    return MarkedTransitionEncoder.fit(encoder.config, [(task, task.init, choice)])[0]
-
-
 def test_dense_static_predicates_stay_out_of_the_walks():
     task = Task(SUITE.problems("visitall", "validation")[0])
-    found = [(task, task.init, task.successors(task.init))]
-    dense, _ = MarkedTransitionEncoder.fit(MarkedConfig(), found)
+    (dense, *_), (sparse, *_) = fitted(task), fitted(task, MarkedConfig(walk_degree=2))
     assert dense.walked["connected"] == [0, 1]
-    sparse, _ = MarkedTransitionEncoder.fit(MarkedConfig(walk_degree=2), found)
     assert sparse.walked["connected"] == []
     assert sparse.walked["at-robot"] == [0]
     assert sparse.dimension < dense.dimension
@@ -244,15 +248,10 @@ def test_dense_static_predicates_stay_out_of_the_walks():
 
 def test_walks_do_not_enter_where_static_relations_grow_with_the_problems():
     logistics = sgp.get_domain("logistics")
-    rng = np.random.default_rng(0)
-    tasks = [
-        Task(
-            Problem(
-                f"{count}", logistics.pddl, logistics.generate(rng, cities=2, locations=count, airplanes=1, packages=1)
-            )
-        )
-        for count in (3, 2, 6, 5, 4, 7, 8, 9)  # locations per city
-    ]
+    rng, tasks = np.random.default_rng(0), []
+    for count in (3, 2, 6, 5, 4, 7, 8, 9):  # locations per city
+        text = logistics.generate(rng, cities=2, locations=count, airplanes=1, packages=1)
+        tasks.append(Task(Problem(f"{count}", logistics.pddl, text)))
     found = [(tasks[0], tasks[0].init, tasks[0].successors(tasks[0].init))]
 
     def entered(growth, tasks=tasks):
@@ -266,20 +265,16 @@ def test_walks_do_not_enter_where_static_relations_grow_with_the_problems():
 
 def test_an_equation_in_the_goal_is_no_walk_s_business():
     text = blocks_problem("a b", "(ontable a) (clear a) (ontable b) (clear b)", "(on a b) (not (= a b))")
-    task = Task(
-        replace(text, domain_pddl=text.domain_pddl.replace(":strips", ":strips :equality :negative-preconditions"))
-    )
+    domain = text.domain_pddl.replace(":strips", ":strips :equality :negative-preconditions")
+    task = Task(replace(text, domain_pddl=domain))
     assert any(literal.atom.predicate == "=" for literal in task.goal)
-    choice = task.successors(task.init)
-    encoder, (embedded,) = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, choice)])
-    said = encoder.in_words(task, task.init, choice, range(encoder.dimension))
-    assert len(embedded.scalars) == len(choice)
-    assert len(said) == encoder.dimension
+    encoder, given, embedded = fitted(task)
+    assert len(embedded.scalars) == len(given[2])
+    assert len(encoder.in_words(*given, range(encoder.dimension))) == encoder.dimension
 
 
 def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier, tmp_path):
-    choice = three_blocks.successors(three_blocks.init)
-    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    encoder, *_ = fitted(three_blocks)
     file = tmp_path / "e.safetensors"
     encoder.save(file)
     again = MarkedTransitionEncoder.load(file, encoder.config, encoder.domain_text, encoder.walked)
@@ -304,21 +299,39 @@ def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
     assert set(one) == set(two)  # the tasks are the same up to renaming
 
 
-def test_counted_features_are_the_present_ones_as_often_as_they_occur():
-    task = Task(SUITE.problems("gripper", "train")[-1])
-    choice = Lookahead()(task, task.init)
-    transitions_ = [(task, task.init, choice)]
-    _, (present,) = MarkedTransitionEncoder.fit(MarkedConfig(), transitions_)
-    encoder, (counted,) = MarkedTransitionEncoder.fit(MarkedConfig(counted=True), transitions_)
-    dense = np.zeros((len(choice), encoder.dimension))
-    for row in range(len(choice)):
-        known = counted.columns[counted.first[row] : counted.first[row + 1]]
-        np.add.at(dense[row], known, 1)
-        assert np.unique(known).tolist() == present.columns[present.first[row] : present.first[row + 1]].tolist()
-    assert dense.max() > 1
-    dense[:, -2:] = counted.scalars
-    weights = np.arange(encoder.dimension, dtype=float)
-    assert np.allclose(counted.measured(weights).squared_norms, (dense**2).sum(axis=1))
-    assert np.allclose(counted.measured(weights).products, dense @ weights)
-    again = encoder.embed(*transitions_[0])
-    assert (again.columns.tolist(), again.first.tolist()) == (counted.columns.tolist(), counted.first.tolist())
+COURIER_TASK = Problem("courier", COURIER, COURIER_PROBLEM)  # types, constants, a negative goal
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("domain", [*DOMAINS, "courier"])
+def test_descriptions_have_the_hashes_of_the_kernels(domain, config):
+    """Descriptions and kernels share their hash functions; the independent oracle is in test_marked_transition."""
+    depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
+    problems = SUITE.problems(domain, "train")[2::5][:3] if domain in DOMAINS else [COURIER_TASK]
+    count = 0
+    for task, state, choice in transitions(problems):
+        encoder, _ = MarkedTransitionEncoder.fit(config, [(task, state, choice)])
+        graph = encoder._graph(task)
+        words = TransitionWords(depths, task, state, graph.object_colours, graph.kind, encoder.walked)
+        embedded = encoder.embed(task, state, choice)
+        for row, successor in enumerate(choice):
+            columns = features(embedded, row)
+            assert set(words.of(successor.state)) == set(map(int, encoder.hashes[columns]))
+            count += len(columns)
+    assert count > (100 if domain in DOMAINS else 10)
+
+
+def test_what_a_stacked_block_is_told_to_change(two_blocks):
+    held = two_blocks.successors(two_blocks.init)[0].state
+    choice = two_blocks.successors(held)
+    encoder, (embedded,) = MarkedTransitionEncoder.fit(MarkedConfig(1, 1, 0), [(two_blocks, held, choice)])
+    said = {
+        str(choice[row].actions[0]): set(encoder.in_words(two_blocks, held, [choice[row]], columns))
+        for row, columns in enumerate(np.split(embedded.columns, embedded.first[1:-1]))
+    }
+    assert "(on a b) becomes true, a goal" in said["(stack a b)"]
+    assert "(clear b) becomes false" in said["(stack a b)"]
+    assert "(ontable a) becomes true" in said["(put-down a)"]
+    assert not any("(on a b) becomes" in words for words in said["(put-down a)"])
+    assert "b changes, beside it (ontable b)" in said["(stack a b)"]
+    assert encoder.in_words(two_blocks, held, choice, [encoder.dimension - 1]) == ["the goal is reached"]

@@ -13,15 +13,22 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from sgp.domains import words_of
 from sgp.encoders.sentences import (
     MPNET_FOLDER,
     PRETRAINED,
     SENTENCE_ENCODERS,
     CachedSentences,
     HashedWords,
+    Symbols,
     sentence_vectors,
 )
+from sgp.encoders.text import TextEncoder
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError
+from sgp.planning.domain import Words
+from sgp.planning.pddl import Action, Problem, read_domain
+from sgp.planning.task import Task, replay
+from tests.conftest import COURIER, COURIER_PROBLEM
 
 HERE = Path(__file__).parent
 TEXTS = ["b1 is on b2", "b2 is clear", "der Kran fährt", ""]
@@ -70,10 +77,8 @@ def test_a_text_beyond_the_limit_is_refused_and_never_cut(pretrained):
     longest = reference(pretrained.key)[0][-1]
     limit = pretrained.limit
     assert pretrained.lengths(["", "block", longest, longest + " block"]) == [2, 3, limit, limit + 1]
-    with pytest.raises(
-        ConfigurationError,
-        match=rf"{limit + 2} tokens \('first block .* \.\.\.'\); expected at most {limit} .*mode atoms",
-    ):
+    refusal = rf"{limit + 2} tokens \('first block .* \.\.\.'\); expected at most {limit} .*mode atoms"
+    with pytest.raises(ConfigurationError, match=refusal):
         pretrained.vectors(["block", "first " + longest + " last"])
 
 
@@ -90,9 +95,7 @@ def test_an_encoder_is_chosen_by_name(monkeypatch):
 def test_files_with_another_sha256_are_refused(tmp_path, monkeypatch):
     pytest.importorskip("sentence_transformers")
     monkeypatch.delenv(MPNET_FOLDER, raising=False)
-    with pytest.raises(
-        ConfigurationError, match=f"download .*all-mpnet-base-v2 .* set .* {MPNET_FOLDER} to its folder"
-    ):
+    with pytest.raises(ConfigurationError, match=f"download .*all-mpnet-base-v2 .* set .* {MPNET_FOLDER} to its f"):
         sentence_vectors("mpnet")
     monkeypatch.setenv(MPNET_FOLDER, str(tmp_path))
     with pytest.raises(StoreError, match=r"model\.safetensors of .* sha256 none, it is missing; .* download it again"):
@@ -105,14 +108,12 @@ def test_files_with_another_sha256_are_refused(tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="is not a folder of sentence-transformers"):
         small.vectors(["block"])
     (tmp_path / "tokenizer.json").write_bytes(b"[]")
-    with pytest.raises(
-        StoreError, match=rf"has sha256 {hashlib.sha256(b'[]').hexdigest()}; expected {sha256['tokenizer.json']}"
-    ):
+    found = hashlib.sha256(b"[]").hexdigest()
+    with pytest.raises(StoreError, match=rf"has sha256 {found}; expected {sha256['tokenizer.json']}"):
         small.folder()
 
 
-def test_hashed_words_are_the_same_everywhere():
-    """Python's `hash`, which differs between processes, is not used."""
+def test_hashed_words_are_the_same_in_every_process():
     bits = np.unpackbits(np.frombuffer(hashlib.sha256(b"0  ").digest(), np.uint8))  # a pair of empty words
     assert np.array_equal(HashedWords().vectors([""])[0], (2.0 * bits - 1) / 16)
     assert HashedWords(300).identity != HashedWords().identity
@@ -142,8 +143,6 @@ def test_hashed_words_have_any_dimension_from_64(dimension):
 
 
 class Counting(HashedWords):
-    """Records the computed texts."""
-
     def __init__(self):
         super().__init__()
         self.computed = []
@@ -203,3 +202,60 @@ def test_a_damaged_cache_or_one_of_another_encoder_is_refused(tmp_path, content)
     cache.save()
     with pytest.raises(StoreError, match="hashed with 256 numbers'; expected 'hashed with 300 numbers'; delete it"):
         CachedSentences(HashedWords(300), file)
+
+
+class Short(Symbols):
+    limit = 10
+
+    def lengths(self, texts):
+        return [len(text.split()) for text in texts]
+
+
+def encoder_of(task, mode="atoms", vectors=None):
+    return TextEncoder(vectors or Symbols(64), words_of(task.domain_text), task.domain_text, mode)
+
+
+def test_a_states_embedding_is_the_sum_of_its_atoms_sentences(three_blocks):
+    encoder, symbols = encoder_of(three_blocks), Symbols(64)
+    plan = [Action("unstack", ("c", "a")), Action("put-down", ("c",)), Action("pick-up", ("b",))]
+    states = replay(three_blocks, plan)
+    found = encoder.embed(three_blocks, states)
+    assert found.shape == (4, 64)
+    last = ["c is on the table", "a is on the table", "a is clear", "c is clear", "the hand is holding b"]
+    assert sorted(encoder.text(three_blocks, states[-1]).split(". ")) == sorted(last)
+    assert np.allclose(found[-1], symbols.vectors(last).sum(axis=0), atol=1e-6)
+    atoms = [three_blocks.fluent(number) for number in three_blocks.fluents(states[-1])]
+    assert np.allclose(found[-1], encoder.embed_atoms(atoms))
+    # The embeddings depend neither on the order of states nor on the batch size.
+    assert np.array_equal(encoder_of(three_blocks).embed(three_blocks, states[::-1])[::-1], found)
+    assert np.array_equal(encoder.embed(three_blocks, states[2:3])[0], found[2])
+
+
+def test_one_text_a_state_in_mode_sentence(three_blocks):
+    encoder = encoder_of(three_blocks, "sentence")
+    text = encoder.text(three_blocks, three_blocks.init)
+    assert np.array_equal(encoder.embed(three_blocks, [three_blocks.init])[0], Symbols(64).vectors([text])[0])
+    assert np.array_equal(encoder.embed_goal(three_blocks), Symbols(64).vectors(["a is on b. b is on c"])[0])
+    action = encoder.embed_actions([Action("pick-up", ("b",))])
+    assert np.array_equal(action, Symbols(64).vectors(["pick b up from the table"]))
+
+
+def test_static_facts_are_not_said():
+    task = Task(Problem("courier", COURIER, COURIER_PROBLEM))
+    encoder = TextEncoder(Symbols(64), Words(), task.domain_text)
+    assert "(road depot shop)" not in encoder.text(task, task.init)
+    assert "(at q1 depot)" in encoder.text(task, task.init)
+
+
+def test_what_has_no_sentence_is_named(caplog):
+    TextEncoder(Symbols(64), Words(atoms={"at": "{0} is {not}at {1}"}), read_domain(COURIER))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("closed, in, road, drive, load, unload of domain courier have no sentence")
+
+
+def test_a_text_over_the_limit_is_told_with_the_remedy(three_blocks):
+    encoder = encoder_of(three_blocks, "sentence", Short(64))
+    assert encoder.refuses(three_blocks) == (
+        "the text of its initial state has 24 tokens, and the encoder reads 10: embed it atom by atom (mode atoms)"
+    )
+    assert encoder_of(three_blocks, "atoms", Short(64)).refuses(three_blocks) is None

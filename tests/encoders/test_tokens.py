@@ -30,7 +30,7 @@ def read(tokens, rows, task, naming):
     return {(own[row[0]], *(objects[each] for each in row[1:] if each != PAD)) for row in named}
 
 
-def test_a_state_is_told_with_its_goal_static_atoms_and_names(task, tokens):
+def test_a_state_is_written_with_its_goal_static_atoms_and_names(task, tokens):
     naming = tokens.naming(task, np.random.default_rng(3))
     found = read(tokens, tokens.state(task, task.init), task, naming)
     holds = {(atom.predicate, *atom.objects) for atom in task.atoms(task.init)}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,13 +18,15 @@ from wlplan.planning import State as WlState
 
 import sgp
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.encoders.wl_vocabulary import Vocabulary
+from sgp.encoders.wl_vocabulary import Vocabulary, coloured_graph
 from sgp.errors import ConfigurationError, StoreError
+from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
-from sgp.planning.task import Task
+from sgp.planning.policy import one_step
+from sgp.planning.task import Candidates, Task
 from sgp.planning.trajectory import Trajectory
 from tests.conftest import COURIER, COURIER_PROBLEM
-from tests.sampling import each_value
+from tests.sampling import each_value, walked
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
@@ -78,11 +83,7 @@ def fit(domain, config=None, most=None):
 
 
 def walk(task, steps, seed=0):
-    rng = random.Random(seed)
-    states = [task.init]
-    while len(states) <= steps and (successors := task.successors(states[-1])):
-        states.append(rng.choice(successors).state)
-    return states
+    return list(walked(task, steps + 1, seed))
 
 
 @pytest.mark.parametrize("domain", EACH_DOMAIN)
@@ -96,29 +97,8 @@ def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
             assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states)), problem.name
 
 
-OPTIONS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set")]
-OPTIONS += [WLConfig(2, kind, pruning) for kind in ("multiset", "set") for pruning in ("a-m", "i-m", "i-f", "i-mf")]
-
-
-@pytest.mark.parametrize(("config", "domain"), each_value(OPTIONS, ["gripper", "logistics"]), ids=str)
-def test_vectors_equal_wlplans_for_all_options(domain, config, tmp_path):
-    encoder = fit(domain, config)
-    oracle = Oracle(encoder, tmp_path)
-    for problem in [*SUITE.problems(domain, "train")[:2], *SUITE.problems(domain, "extrapolation")[::6]]:
-        task = Task(problem)
-        states = walk(task, 6, seed=3)
-        assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
-
-
-def test_vectors_equal_wlplans_with_types_constants_and_negative_goals(courier, tmp_path):
-    states = walk(courier, 5)
-    encoder = WLEncoder.fit(WLConfig(), [(courier, states)])
-    oracle = Oracle(encoder, tmp_path)
-    other = Task(Problem("other", COURIER, COURIER_PROBLEM.replace("(at q1 depot)", "(at q1 mill)")))
-    for task in (courier, other):
-        states = walk(task, 5)
-        assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states))
-    assert encoder.embed(other, [other.init]).sum() < encoder.embed(courier, [courier.init]).sum(), "unseen are dropped"
+CONFIGS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set")]
+OPTIONS = CONFIGS + [WLConfig(2, *each) for each in product(("multiset", "set"), ("a-m", "i-m", "i-f", "i-mf"))]
 
 
 @pytest.mark.slow
@@ -151,3 +131,177 @@ def test_a_vocabulary_needs_states():
 def test_collecting_prints_nothing(capfd):
     fit("blocksworld", most=2)
     assert capfd.readouterr().out == ""
+
+
+@lru_cache
+def fitted(domain, config):
+    """Fit on few training problems, so that many colours are unseen."""
+    return fit(domain, config, most=6)
+
+
+def states_of(choices):
+    return [candidate.state for choice in choices for candidate in choice]
+
+
+def some_states(task, seed):
+    """States of two walks, shuffled, so that consecutive states are not neighbours."""
+    states = [*walk(task, 7, seed), *walk(task, 3, seed + 1)]
+    random.Random(seed).shuffle(states)
+    return states
+
+
+@pytest.mark.parametrize(("config", "domain"), each_value(OPTIONS, DOMAINS), ids=str)
+def test_vectors_of_candidates_equal_those_of_states_and_of_wlplan(domain, config, tmp_path):
+    encoder = fitted(domain, config)
+    oracle = Oracle(encoder, tmp_path, parse=domain == "gripper")
+    for problem in (SUITE.problems(domain, "train")[-1], SUITE.problems(domain, "extrapolation")[3]):
+        task = Task(problem)
+        states = some_states(task, seed=5)
+        for successors in (one_step, Lookahead(states=30)):
+            choices = [successors(task, state) for state in states]
+            rows = encoder.embed_candidates(task, states, choices)
+            found = states_of(choices)
+            assert np.array_equal(rows, encoder.embed(task, found))
+            assert np.array_equal(ours(encoder, task, found[::7]), oracle.embed(task, found[::7]))
+            assert len(rows) > len(states)
+
+
+@pytest.mark.parametrize(("config", "mode"), each_value(CONFIGS, ["grounded", "lifted"]), ids=str)
+def test_with_types_constants_and_negative_goals(mode, config, tmp_path):
+    seen = Task(Problem("courier-1", COURIER, COURIER_PROBLEM), mode)
+    encoder = WLEncoder.fit(config, [(seen, walk(seen, 5))])
+    oracle = Oracle(encoder, tmp_path)
+    unseen = Task(Problem("other", COURIER, COURIER_PROBLEM.replace("(at q1 depot)", "(at q1 mill)")), mode)
+    for task in (seen, unseen):
+        states = some_states(task, seed=2)
+        for successors in (one_step, Lookahead()):
+            choices = [successors(task, state) for state in states]
+            assert isinstance(choices[0], Candidates)
+            rows = encoder.embed_candidates(task, states, choices)
+            assert np.array_equal(rows, encoder.embed(task, states_of(choices)))
+            assert np.array_equal(ours(encoder, task, states_of(choices)), oracle.embed(task, states_of(choices)))
+    if config == WLConfig():
+        assert encoder.embed(unseen, [unseen.init]).sum() < encoder.embed(seen, [seen.init]).sum(), "unseen are dropped"
+
+
+@pytest.mark.parametrize("kind", ["multiset", "set"])
+def test_what_was_embedded_before_changes_nothing(kind):
+    encoder = fitted("logistics", WLConfig(hash=kind))
+    task = Task(SUITE.problems("logistics", "extrapolation")[0])
+    states = some_states(task, seed=3)
+    choices = [task.successors(state) for state in states]
+    together = encoder.embed_candidates(task, states, choices)
+    alone = [encoder.embed_candidates(task, [state], [choice]) for state, choice in zip(states, choices, strict=True)]
+    assert np.array_equal(together, np.vstack(alone))
+    assert np.array_equal(together, encoder.embed_candidates(task, states, choices)), "as often as wanted"
+    fresh = WLEncoder(encoder.vocabulary, encoder.domain_text)
+    assert np.array_equal(fresh.embed_candidates(task, states[-1:], choices[-1:]), alone[-1])
+
+
+def test_without_static_atoms():
+    encoder = fitted("visitall", WLConfig()).without_static()
+    task = Task(SUITE.problems("visitall", "extrapolation")[0])
+    states = walk(task, 5)
+    choices = [task.successors(state) for state in states]
+    rows = encoder.embed_candidates(task, states, choices)
+    assert np.array_equal(rows, encoder.embed(task, states_of(choices)))
+    assert not np.array_equal(rows, fitted("visitall", WLConfig()).embed_candidates(task, states, choices))
+
+
+def test_a_goal_that_a_static_atom_is_part_of_or_that_is_said_twice(tmp_path):
+    text = COURIER_PROBLEM.replace("(:goal (and", "(:goal (and (at q1 shop) (road depot shop)")
+    task = Task(Problem("twice", COURIER, text))
+    states = walk(task, 4)
+    encoder = WLEncoder.fit(WLConfig(), [(task, states)])
+    choices = [task.successors(state) for state in states]
+    for each in (encoder, encoder.without_static()):
+        rows = each.embed_candidates(task, states, choices)
+        assert np.array_equal(rows, each.embed(task, states_of(choices)))
+    expected = Oracle(encoder, tmp_path).embed(task, states_of(choices))
+    assert np.array_equal(encoder.embed_candidates(task, states, choices), expected[:-1])
+    once = Task(Problem("once", COURIER, text.replace("(and (at q1 shop)", "(and")))
+    assert np.array_equal(encoder.embed_goal(task), encoder.embed_goal(once))
+
+
+def test_no_states_and_no_candidates_give_no_rows():
+    encoder = fitted("blocksworld", WLConfig())
+    task = Task(SUITE.problems("blocksworld", "extrapolation")[0])
+    assert encoder.embed_candidates(task, [], []).shape == (0, encoder.dimension)
+    assert encoder.embed_candidates(task, [task.init], [[]]).shape == (0, encoder.dimension)
+
+
+def two_steps(task):
+    return [task.init, *(each.state for each in task.successors(task.init))]
+
+
+@pytest.mark.parametrize("domain", sgp.load_suite("state-centric").domains)
+@pytest.mark.parametrize("hash_", ["multiset", "set"])
+def test_the_nodes_colours_counted_are_the_embedding(domain, hash_):
+    suite = sgp.load_suite("state-centric")
+    small, larger = Task(suite.problems(domain, "train")[1]), Task(suite.problems(domain, "interpolation")[-1])
+    encoder = WLEncoder.fit(WLConfig(hash=hash_), [(small, two_steps(small))])
+    for task in (small, larger):
+        for state in two_steps(task):
+            graph = coloured_graph(encoder.vocabulary, task, state)
+            (row,) = encoder.embed(task, [state])
+            counted = Counter(colour for colours in graph.colours for colour in colours if colour >= 0)
+            assert counted == {colour: count for colour, count in enumerate(row.tolist()) if count}
+
+
+def test_negated_goals_have_no_edges_and_say_what_they_are(courier):
+    encoder = WLEncoder.fit(WLConfig(iterations=1), [(courier, [courier.init])])
+    graph = coloured_graph(encoder.vocabulary, courier, courier.init)
+    kinds = dict(zip(graph.nodes, graph.kinds, strict=True))
+    assert kinds["(in q1 v1)"] == "not goal, open" or kinds["(in q1 v1)"] == "not goal, true"
+    assert kinds["(at q1 shop)"] == "goal, open"
+    assert kinds["v1"] == "object"
+    negated = graph.nodes.index("(in q1 v1)")
+    assert all(atom != negated for atom, _, _ in graph.edges)
+    assert (graph.nodes.index("(at q1 shop)"), graph.nodes.index("shop"), 2) in graph.edges
+
+
+def test_names_tell_what_a_colour_stands_for(two_blocks):
+    encoder = WLEncoder.fit(WLConfig(), [(two_blocks, [two_blocks.init])])
+    graph = coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
+    colour = graph.colours[1][graph.nodes.index("(on a b)")]
+    assert graph.names[colour] == "on (goal, open) with [object at argument 1; object at argument 2]"
+    later = graph.names[graph.colours[2][graph.nodes.index("(on a b)")]]
+    assert later.startswith(f"colour {colour} with [colour ")
+
+
+def counted(encoder, task, state):
+    """Return a state's histogram in words; colours of several levels may have equal descriptions."""
+    (row,) = encoder.embed(task, [state])
+    columns = np.flatnonzero(row).tolist()
+    said = encoder.in_words(task, columns)
+    return sorted((words, int(row[column])) for words, column in zip(said, columns, strict=True))
+
+
+def test_first_colours_count_objects_and_atoms(two_blocks):
+    held = two_blocks.successors(two_blocks.init)[0].state  # a is held, b is on the table
+    encoder = WLEncoder.fit(WLConfig(iterations=0), [(two_blocks, [two_blocks.init, held])])
+    assert counted(encoder, two_blocks, two_blocks.init) == [
+        ("atoms (clear x)", 2),
+        ("atoms (handempty)", 1),
+        ("atoms (on x y), an open goal", 1),
+        ("atoms (ontable x)", 2),
+        ("objects", 2),
+    ]
+    assert ("atoms (holding x)", 1) in counted(encoder, two_blocks, held)
+
+
+def test_further_colours_tell_the_neighbourhood(two_blocks):
+    held = two_blocks.successors(two_blocks.init)[0].state
+    encoder = WLEncoder.fit(WLConfig(iterations=2), [(two_blocks, [held])])
+    said = dict(counted(encoder, two_blocks, held))
+    assert said["objects x with (on x ·), an open goal, (holding x)"] == 1  # a
+    assert said["objects x with (on · x), an open goal, (clear x), (ontable x)"] == 1  # b
+    around_b = "x with (on · x), an open goal, (clear x), (ontable x)"
+    assert f"atoms (clear x); {around_b}" in said
+    assert all(words for words in encoder.in_words(two_blocks, range(encoder.dimension)))
+
+
+def test_pruned_vocabularies_have_words_for_what_is_left(three_blocks):
+    states = [three_blocks.init, *(each.state for each in three_blocks.successors(three_blocks.init))]
+    encoder = WLEncoder.fit(WLConfig(pruning="i-m"), [(three_blocks, states)])
+    assert len(encoder.in_words(three_blocks, range(encoder.dimension))) == encoder.dimension

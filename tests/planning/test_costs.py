@@ -90,12 +90,14 @@ def test_costs_that_fast_downward_refuses_are_scaled_exactly(problem, cost):
     assert last_line(problem) == f"; cost = {cost} (general cost)"
 
 
-def test_numbers_that_no_metric_counts_do_not_stop_the_search():
+def test_numbers_that_no_metric_counts_change_nothing():
     assert last_line(walk("2.5", "2.5", metric="")) == "; cost = 2 (unit cost)"
-    fuel = DOMAIN.replace("(total-cost) - number", "(total-cost) - number (fuel) - number")
-    problem = walk(3, 4, domain=fuel)
+    domain = DOMAIN.replace(INCREASE, f"{INCREASE} (increase (fuel) 9)").replace("- number)", "- number (fuel))")
+    problem = walk(3, 4, domain=domain)
     text = problem.problem_pddl.replace("(at k0)", "(at k0) (= (fuel) 0.0000000001)")
-    assert last_line(Problem("fuel", fuel, text)) == "; cost = 7 (general cost)"
+    for each in (problem, Problem("fuel", domain, text)):
+        assert last_line(each) == "; cost = 7 (general cost)"
+    assert validate(problem, find_plan(problem).plan).valid
 
 
 def test_what_fast_downward_reads_stays_as_it_is():
@@ -118,58 +120,33 @@ def test_costs_that_cannot_be_used_are_named_by_the_import_and_the_search(home, 
     assert list((home / "suites").glob("[!.]*")) == []
 
 
-@pytest.mark.parametrize("number", [".5", "1e2", "+3", "abc", "(+ 1 2)"])
-def test_what_val_reads_as_no_number_is_refused(number):
-    with pytest.raises(PddlError, match="no number"):
-        walk(number).read()
+def with_effect(effect):
+    return walk(1, domain=DOMAIN.replace(INCREASE, effect))
+
+
+def with_value(value):
+    return Problem("p", DOMAIN, walk(1).problem_pddl.replace("(at k0)", f"(at k0) (= {value} 2)"))
 
 
 @pytest.mark.parametrize(
-    ("effect", "words"),
+    ("problem", "error", "words"),
     [
-        ("(increase (total-cost) (+ 1 (len ?a ?b)))", "a number or"),
-        ("(increase (total-cost) 1) (increase (total-cost) 2)", "second cost"),
-        ("(when (at ?a) (increase (total-cost) 1))", "second cost"),
+        *((walk(number), PddlError, "no number") for number in (".5", "1e2", "+3", "abc", "(+ 1 2)")),  # as VAL reads
+        (with_effect("(increase (total-cost) (+ 1 (len ?a ?b)))"), UnsupportedPddl, "a number or"),
+        (with_effect("(increase (total-cost) 1) (increase (total-cost) 2)"), UnsupportedPddl, "second cost"),
+        (with_effect("(when (at ?a) (increase (total-cost) 1))"), UnsupportedPddl, "second cost"),
+        (with_effect("(increase (total-cost) (way ?a ?b))"), PddlError, "'way'"),
+        (with_effect("(increase (total-cost) (len ?a ?c))"), PddlError, r"'\?c'"),
+        (with_effect("(increase (total-cost) (len ?a))"), PddlError, "'len' has arity 2, found 1"),
+        (with_value("(way k0)"), PddlError, "problem, line 1: .*'way'"),
+        (with_value("(len k0 k9)"), PddlError, "problem, line 1: .*'k9'"),
+        (with_value("(len k0 k1 k1)"), PddlError, "problem, line 1: .*arity 2, found 3"),
+        (with_value("(len k0 k1)"), PddlError, "second value"),
     ],
 )
-def test_costs_that_are_no_sum_over_actions_are_refused(effect, words):
-    with pytest.raises(UnsupportedPddl, match=words):
-        walk(1, domain=DOMAIN.replace(INCREASE, effect)).read()
-
-
-@pytest.mark.parametrize(
-    ("effect", "words"),
-    [
-        ("(increase (total-cost) (way ?a ?b))", "'way'"),
-        ("(increase (total-cost) (len ?a ?c))", r"'\?c'"),
-        ("(increase (total-cost) (len ?a))", "'len' has arity 2, found 1"),
-    ],
-)
-def test_undefined_names_in_costs_are_refused(effect, words):
-    with pytest.raises(PddlError, match=words):
-        walk(1, domain=DOMAIN.replace(INCREASE, effect)).read()
-
-
-@pytest.mark.parametrize(
-    ("value", "words"), [("(way k0)", "'way'"), ("(len k0 k9)", "'k9'"), ("(len k0 k1 k1)", "arity 2, found 3")]
-)
-def test_values_of_undefined_names_are_refused(value, words):
-    problem = walk(1)
-    with pytest.raises(PddlError, match=f"problem, line 1: .*{words}"):
-        Problem("p", DOMAIN, problem.problem_pddl.replace("(at k0)", f"(at k0) (= {value} 2)")).read()
-
-
-def test_two_values_of_one_function_are_refused():
-    problem = walk(1)
-    with pytest.raises(PddlError, match="second value"):
-        Problem("p", DOMAIN, problem.problem_pddl.replace("(at k0)", "(at k0) (= (len k0 k1) 2)")).read()
-
-
-def test_numbers_that_are_no_cost_change_nothing():
-    domain = DOMAIN.replace(INCREASE, f"{INCREASE} (increase (fuel) 9)").replace("- number)", "- number (fuel))")
-    problem = walk(3, 4, domain=domain)
-    assert last_line(problem) == "; cost = 7 (general cost)"
-    assert validate(problem, find_plan(problem).plan).valid
+def test_costs_that_are_no_sum_of_defined_numbers_are_refused(problem, error, words):
+    with pytest.raises(error, match=words):
+        problem.read()
 
 
 def test_costs_of_compiled_actions_are_those_of_the_file():

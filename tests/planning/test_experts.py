@@ -52,6 +52,37 @@ def driver(folder, body):
     return path
 
 
+def driver_with_child(folder):
+    """A driver that starts the search as a process of its own, and the file that gets this process's number."""
+    number = folder / "child"
+    body = f"""
+        import pathlib, subprocess, sys
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        draft = pathlib.Path({str(folder / "draft")!r})
+        draft.write_text(str(child.pid))
+        draft.rename({str(number)!r})
+        child.wait()
+        """
+    return driver(folder, body), number
+
+
+def ends(number):
+    """Whether the process with the number in a file ends within seconds."""
+    child = Path("/proc", number.read_text(), "stat")
+    for _ in range(100):
+        if not child.exists() or child.read_text().split()[2] == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.fixture
+def no_grace(monkeypatch):
+    """The time limit of Fast Downward is exact."""
+    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
+
+
 def test_a_failing_fast_downward_is_an_error_and_no_plan(three_blocks, tmp_path):
     broken = driver(tmp_path, "import sys; sys.exit('search: cannot open shared object')")
     with pytest.raises(ToolError, match=r"failed on p with exit code 1: search: cannot open|exit code 1"):
@@ -61,40 +92,22 @@ def test_a_failing_fast_downward_is_an_error_and_no_plan(three_blocks, tmp_path)
         find_plan(three_blocks.problem, driver=crashing)
 
 
-def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, monkeypatch):
+def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, no_grace):
     for code in (21, 22, 23):
         gave_up = driver(tmp_path, f"import sys; sys.exit({code})")
         assert find_plan(three_blocks.problem, driver=gave_up).plan is None
-    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.2)
-    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
     endless = driver(tmp_path, "import time; time.sleep(60)")
     assert find_plan(three_blocks.problem, [Stage("quick", 0.2, search="x")], driver=endless).plan is None
 
 
-def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch):
-    """The driver starts the search as a process of its own, which must end with it."""
-    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
-    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
-    parent = driver(
-        tmp_path,
-        "import pathlib, subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        f"pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child.pid))\n"
-        "child.wait()",
-    )
+def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, no_grace):
+    parent, number = driver_with_child(tmp_path)
     assert find_plan(three_blocks.problem, (Stage("slow", 1.0, search="x"),), driver=parent).plan is None
-    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
-    for _ in range(50):
-        if not child.exists() or child.read_text().split()[2] == "Z":
-            return
-        time.sleep(0.1)
-    raise AssertionError("the search goes on")
+    assert ends(number)
 
 
 @pytest.mark.parametrize("end", ["sys.exit(2)", "sys.exit(23)", "time.sleep(60)"])
-def test_the_last_complete_plan_of_an_anytime_planner_counts(three_blocks, tmp_path, monkeypatch, end):
-    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
-    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
+def test_the_last_complete_plan_of_an_anytime_planner_counts(three_blocks, tmp_path, no_grace, end):
     write = """
 for number in range(1, 12):
     open(f"plan.{number}", "w").write(f"(put-down b{number})\\n; cost = 1 (unit cost)\\n")
@@ -106,23 +119,15 @@ open("plan.12", "w").write("(put-down b12)\\n(put-d")
 
 
 def test_stages_check_themselves():
-    with pytest.raises(ConfigurationError, match="0 seconds; expected a positive"):
-        dataclasses.replace(OPTIMAL, seconds=0)
-    with pytest.raises(ConfigurationError, match="nan seconds; expected a positive"):
-        dataclasses.replace(OPTIMAL, seconds=float("nan"))
+    for seconds in (0, float("nan")):
+        with pytest.raises(ConfigurationError, match=f"{seconds} seconds; expected a positive"):
+            dataclasses.replace(OPTIMAL, seconds=seconds)
     with pytest.raises(ConfigurationError, match="either a search or an alias"):
         Stage("both", 1.0, search="astar(lmcut())", alias="lama")
 
 
-def test_no_search_outlives_a_parent_that_is_killed(three_blocks, tmp_path):
-    search = driver(
-        tmp_path,
-        "import pathlib, subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        f"pathlib.Path({str(tmp_path / 'draft')!r}).write_text(str(child.pid))\n"
-        f"pathlib.Path({str(tmp_path / 'draft')!r}).rename({str(tmp_path / 'child')!r})\n"
-        "child.wait()",
-    )
+def test_no_search_outlives_a_parent_that_is_killed(tmp_path):
+    search, number = driver_with_child(tmp_path)
     parent = subprocess.Popen(
         [sys.executable, "-c", "from pathlib import Path; from sgp.planning.experts import STAGES, find_plan\n"
          "from tests.conftest import blocks_problem\n"
@@ -130,15 +135,10 @@ def test_no_search_outlives_a_parent_that_is_killed(three_blocks, tmp_path):
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
     for _ in range(600):
-        if (tmp_path / "child").exists():
+        if number.exists():
             break
         time.sleep(0.1)
-    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
-    assert child.exists()
+    assert Path("/proc", number.read_text(), "stat").exists()
     parent.kill()
     parent.wait()
-    for _ in range(100):
-        if not child.exists() or child.read_text().split()[2] == "Z":
-            return
-        time.sleep(0.1)
-    raise AssertionError("the search goes on")
+    assert ends(number)

@@ -26,7 +26,7 @@ from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Successor, Task
 from sgp.planning.width_search import ONE_STEP
-from tests.conftest import COURIER, COURIER_PROBLEM
+from tests.conftest import COURIER, COURIER_PROBLEM, pddl_problem
 from tests.planning.pymimir_oracle import PymimirOracle
 from tests.planning.test_task import on_table
 
@@ -79,18 +79,13 @@ LOCKS = """(define (domain locks) (:requirements :strips :negative-preconditions
 
 @pytest.fixture
 def locks():
-    text = "(define (problem p) (:domain locks) (:objects a b c) (:init (key a) (key b)) (:goal (and (open) (held b))))"
-    return Task(Problem("p", LOCKS, text))
+    return Task(pddl_problem(LOCKS, "a b c", "(key a) (key b)", "(and (open) (held b))"))
 
 
 def test_what_is_never_reached_is_left_out(locks):
     """No key is ever lost and c is no key; atoms without arguments and empty effects are supported."""
-    found = [str(locks.model.action(number)) for number in range(len(locks.model))]
-    assert found == [
-        *("(take a)", "(take b)"),
-        *("(swap a a)", "(swap a b)", "(swap b a)", "(swap b b)"),
-        *("(unlock a)", "(unlock b)"),
-    ]
+    found = " ".join(str(locks.model.action(number)) for number in range(len(locks.model)))
+    assert found == "(take a) (take b) (swap a a) (swap a b) (swap b a) (swap b b) (unlock a) (unlock b)"
     assert set(locks.model.fluents) == {Atom("open", ()), Atom("held", ("a",)), Atom("held", ("b",))}
 
 
@@ -170,10 +165,8 @@ def by_joins(task, state):
 
 
 def changing(problem):
-    """Return the same problem with an action that deletes the wide atom, so that it is not static."""
-    domain = problem.domain_pddl.replace(
-        "(not (loose ?p))", "(not (loose ?p)) (not (plan-of ?p ?h1 ?h2 ?h3 ?f1 ?f2 ?f3))"
-    )
+    deleted = "(not (loose ?p)) (not (plan-of ?p ?h1 ?h2 ?h3 ?f1 ?f2 ?f3))"
+    domain = problem.domain_pddl.replace("(not (loose ?p))", deleted)
     assert domain != problem.domain_pddl
     return Problem("changing", domain, problem.problem_pddl)
 
@@ -229,13 +222,12 @@ def random_problem(seed):
         for _ in range(rng.choice([0, 1, 3, 8, 30]))
     }
     declared = " ".join(f"({name}{''.join(f' ?v{at}' for at in range(arity))})" for name, arity in arities.items())
-    return Problem(
-        f"random {seed}",
+    domain = (
         "(define (domain d) (:requirements :typing :negative-preconditions :equality) (:types s t) (:constants c - s)\n"
-        f"(:predicates (never) {declared}) {' '.join(actions)})",
-        f"(define (problem p) (:domain d) (:objects {' '.join(f'{name} - {kind}' for name, kind in objects.items())})\n"
-        f"(:init {' '.join(sorted(init))}) (:goal (never)))",
+        f"(:predicates (never) {declared}) {' '.join(actions)})"
     )
+    listed = " ".join(f"{name} - {kind}" for name, kind in objects.items())
+    return pddl_problem(domain, listed, " ".join(sorted(init)), "(never)")
 
 
 def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
@@ -264,8 +256,7 @@ def endless(objects):
         f"(define (domain d) (:requirements :equality) (:predicates (p ?x)) (:action a :parameters ({parameters})\n"
         ":precondition (not (= ?x7 ?x7)) :effect (p ?x0)))"
     )
-    names = " ".join(f"o{number}" for number in range(objects))
-    return Problem("p", domain, f"(define (problem p) (:domain d) (:objects {names}) (:init) (:goal (p o0)))")
+    return pddl_problem(domain, " ".join(f"o{number}" for number in range(objects)), "", "(p o0)")
 
 
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])

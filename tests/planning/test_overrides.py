@@ -9,7 +9,7 @@ from sgp.planning.overrides import fewest_overrides
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Mark, Outcome
-from tests.planning.test_planner import Costs, by_name
+from tests.planning.test_planner import Costs, by_name, said
 
 
 def jumps(*lines):
@@ -41,7 +41,7 @@ def test_a_forced_choice_is_taken_though_the_policy_rejects_it_and_is_marked(two
 def test_the_states_of_forced_choices_are_visited(two_blocks):
     planner = Planner(by_name(put_down=0.0, stack=1.0))
     rollout = planner.resume(two_blocks, jumps("(pick-up b)"))
-    assert [str(action) for action in rollout.plan][:2] == ["(pick-up b)", "(stack b a)"]
+    assert said(rollout.plan[:2]) == "(pick-up b) (stack b a)"
 
 
 def test_forced_choices_that_reach_the_goal_or_cannot_be_taken(two_blocks):

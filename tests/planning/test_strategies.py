@@ -16,15 +16,8 @@ from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlan
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
 from sgp.policies.decoding import JumpDecoding
-
-# Glue suffices for one part, and only a glued part can be painted.
-GLUE = """\
-(define (domain glue) (:requirements :strips)
-  (:predicates (glue) (part ?p) (fixed ?p) (painted ?p))
-  (:action fix :parameters (?p) :precondition (and (glue) (part ?p)) :effect (and (fixed ?p) (not (glue))))
-  (:action paint :parameters (?p) :precondition (fixed ?p) :effect (painted ?p)))
-"""
-GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b) (:init (glue) (part a) (part b)) (:goal (painted a)))"
+from tests.planning.test_planner import said
+from tests.planning.test_state_space import BOX, BOX_PROBLEM, box
 
 
 class Fixed:
@@ -39,9 +32,8 @@ class Fixed:
         return self.refusal
 
     def rank(self, nodes, choices):
-        return [
-            Ranking(np.array([self.costs.get(str(each.actions[0]), np.inf) for each in choice])) for choice in choices
-        ]
+        costs = [[self.costs.get(str(each.actions[0]), np.inf) for each in choice] for choice in choices]
+        return list(map(Ranking, map(np.array, costs)))
 
 
 def with_fallbacks(planner, restarts=0, seed=0, others=(), search=False):
@@ -53,16 +45,15 @@ def restarting(policy, restarts=0, seed=0, **settings):
     return with_fallbacks(Planner(policy, **settings), restarts, seed)
 
 
-RIGHT = Fixed({"(fix a)": 0.0, "(paint a)": 0.0})
-WRONG = Fixed({"(fix b)": 0.0, "(paint b)": 0.0})
-UNSURE = Fixed({"(fix a)": 1.0, "(fix b)": 0.0, "(paint a)": 0.0, "(paint b)": 0.0})
+RIGHT = Fixed({"(fix a)": 0.0, "(close a)": 0.0})
+WRONG = Fixed({"(fix b)": 0.0, "(close b)": 0.0})
+UNSURE = Fixed({"(fix a)": 1.0, "(fix b)": 0.0, "(close a)": 0.0, "(close b)": 0.0})
 AIMLESS = Fixed({f"({each})": 0.0 for each in ("pick-up a", "put-down a", "pick-up b", "put-down b")})
 
 
 @pytest.fixture
 def glue():
-    """A task with two parts and glue for one."""
-    return Task(sgp.Problem("g", GLUE, GLUE_PROBLEM))
+    return box()[0]
 
 
 @pytest.fixture
@@ -81,29 +72,26 @@ def made(monkeypatch):
 
 @pytest.fixture
 def ranked(monkeypatch):
-    """One entry for each call of a fixed policy."""
     calls, rank = [], Fixed.rank
     monkeypatch.setattr(Fixed, "rank", lambda self, *rest: calls.append(1) or rank(self, *rest))
     return calls
 
 
 def test_a_dead_end_is_left_by_a_restart_and_the_plan_is_one(glue):
-    task, policy = glue, UNSURE
-    assert Planner(policy).solve(task).outcome is Outcome.STUCK
-    found = restarting(policy, restarts=50).solve(task)
+    assert Planner(UNSURE).solve(glue).outcome is Outcome.STUCK
+    found = restarting(UNSURE, restarts=50).solve(glue)
     assert found.solved
     assert "restart" in found.reason
-    assert task.is_goal(replay(task, found.plan)[-1])
-    assert restarting(policy, restarts=50).solve(task) == found
-    assert len({restarting(policy, restarts=50, seed=seed).solve(task).reason for seed in range(12)}) > 1
+    assert glue.is_goal(replay(glue, found.plan)[-1])
+    assert restarting(UNSURE, restarts=50).solve(glue) == found
+    assert len({restarting(UNSURE, restarts=50, seed=seed).solve(glue).reason for seed in range(12)}) > 1
 
 
 def test_candidates_are_drawn_as_often_as_the_softmax_says(glue):
-    task, policy = glue, UNSURE
-    choice = task.successors(task.init)
+    choice = glue.successors(glue.init)
     for temperature in TEMPERATURES:
         costs = [
-            Noisy(policy, temperature, (0, attempt)).rank([Node(task, task.init)], [choice])[0].costs
+            Noisy(UNSURE, temperature, (0, attempt)).rank([Node(glue, glue.init)], [choice])[0].costs
             for attempt in range(4000)
         ]
         drawn = np.mean([str(choice[int(np.argmin(each))].actions[0]) == "(fix a)" for each in costs])
@@ -112,11 +100,9 @@ def test_candidates_are_drawn_as_often_as_the_softmax_says(glue):
 
 
 def test_what_a_policy_rejects_stays_rejected(glue):
-    task = glue
-    found = restarting(WRONG, restarts=30).solve(task)
-    assert found.outcome is Outcome.STUCK
-    assert str(found.plan[0]) == "(fix b)"
-    assert restarting(Fixed({"(fix b)": 0.0}), restarts=3).solve(task).outcome is Outcome.REFUSED
+    found = restarting(WRONG, restarts=30).solve(glue)
+    assert (found.outcome, str(found.plan[0])) == (Outcome.STUCK, "(fix b)")
+    assert restarting(Fixed({"(fix b)": 0.0}), restarts=3).solve(glue).outcome is Outcome.REFUSED
 
 
 def test_limits_are_those_of_all_rollouts_together(glue, made, ranked):
@@ -186,9 +172,7 @@ def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
         ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
         JumpDecoding(restarts=-1)
-    with pytest.raises(
-        ConfigurationError, match="noise_after 3 conflicts with revisits: where visited states stay open"
-    ):
+    with pytest.raises(ConfigurationError, match="noise_after 3 conflicts with revisits: where visited states stay"):
         JumpDecoding(noise_after=3, revisits=True)
 
 
@@ -201,11 +185,10 @@ def test_what_one_planner_does_not_solve_the_next_one_does(glue):
 
 
 def test_restarts_draw_from_all_planners_in_turn(glue):
-    found = with_fallbacks(Planner(WRONG), 50, 0, (Planner(UNSURE),)).solve(glue)
+    portfolio = with_fallbacks(Planner(WRONG), 50, 0, (Planner(UNSURE),))
+    found, restarts = portfolio.solve(glue), portfolio.fallbacks[-1]
     assert found.solved
     assert "restart" in found.reason
-    portfolio = with_fallbacks(Planner(WRONG), 50, 0, (Planner(UNSURE),))
-    restarts = portfolio.fallbacks[-1]
     policies = [restarts.noisy(portfolio, attempt).policy.policy for attempt in range(8)]
     assert policies == [WRONG, WRONG, UNSURE, UNSURE, WRONG, WRONG, UNSURE, UNSURE]
 
@@ -254,7 +237,7 @@ def test_what_the_policy_does_not_solve_is_searched_and_shown_as_forced(glue):
     found = with_fallbacks(planner, 3, search=True).solve(glue)
     assert found.solved
     assert found.reason == "solved by LAMA's first plan"
-    assert [str(action) for action in found.plan] == ["(fix a)", "(paint a)"]
+    assert said(found.plan) == "(fix a) (close a)"
     assert validate(glue.problem, found.plan).valid
     assert [Mark(int(step.marks[0])) for step in found.steps] == [Mark.CHOSEN | Mark.FORCED] * 2
     assert glue.is_goal(found.end)
@@ -297,7 +280,7 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
 
 
 def test_what_the_search_does_not_solve_either_stays_unsolved(glue):
-    nothing = Task(sgp.Problem("n", GLUE, GLUE_PROBLEM.replace("(glue) (part a)", "(part a)")))
+    nothing = Task(sgp.Problem("n", BOX, BOX_PROBLEM.replace("(glue)", "")))
     found = with_fallbacks(Planner(WRONG), 0, search=True).solve_many([nothing, glue])
     assert [each.task for each in found] == [nothing, glue]
     assert found[0].outcome is Outcome.STUCK

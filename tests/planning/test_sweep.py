@@ -30,7 +30,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.task import Mode, Task
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.planning.test_adl import space
-from tests.planning.test_pddl_reading import DOMAIN, PROBLEM, READ, changed
+from tests.planning.test_pddl import DOMAIN, PROBLEM, READ, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 STATES = 12  # of each problem are compared
@@ -54,8 +54,6 @@ def _agreeing(problem: Problem) -> dict[frozenset[str], dict[str, frozenset[str]
 
 
 class _Oracle:
-    """A problem and a simulator of unified-planning."""
-
     def __init__(self, domain: str, problem: str):
         get_environment().credits_stream = None
         self._problem = PDDLReader().parse_problem_string(domain.lower(), problem.lower())
@@ -67,7 +65,6 @@ class _Oracle:
         return frozenset(f"({' '.join([each.fluent().name, *map(str, each.args)])})" for each in true)
 
     def space(self, count: int) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-        """Return the same as `space`."""
         found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
         frontier = [self._simulator.get_initial_state()]
         for state in frontier:
@@ -100,7 +97,7 @@ def _same_first_states(
 def test_built_in_domains_mean_what_unified_planning_reads(name, model):
     problem = _generated(name, model)
     usual = sgp.get_domain(name).models[model]
-    # unified-planning's simulator fails on Logistics, which another test compares with pyperplan.
+    # unified-planning's simulator fails on Logistics, which test_task compares with pyperplan.
     expected = None if name == "logistics" else True
     assert _same_first_states(usual, problem, _agreeing(Problem("p", usual, problem))) is expected
 
@@ -114,7 +111,6 @@ def test_what_is_read_means_what_others_mean(case):
 
 
 def _examples() -> Iterator[tuple[str, str, str]]:
-    """unified-planning's example problems, as it writes them."""
     for name, example in get_example_problems().items():
         with warnings.catch_warnings(), suppress(Exception):  # it cannot write some of them as PDDL
             warnings.simplefilter("ignore")
@@ -123,7 +119,6 @@ def _examples() -> Iterator[tuple[str, str, str]]:
 
 
 def _files() -> Iterator[tuple[str, str, str]]:
-    """The PDDL files of the tests of unified-planning's reader."""
     for folder in sorted(Path(os.path.dirname(unified_planning.__file__), "test", "pddl").iterdir()):
         domain, problem = folder / "domain.pddl", folder / "problem.pddl"
         if domain.is_file() and problem.is_file():

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import sgp
+from sgp.evaluation.scores import read_scores
+
+FOLDER = Path(sgp.__file__).resolve().parents[1] / "benchmarks"
+
+
+def run(home, program, *words):
+    environment = {**os.environ, "SGP_HOME": str(home / "home")}
+    command = [sys.executable, str(FOLDER / program), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def figures(folder, program, *words):
+    """Return the program's scores and its output."""
+    done = run(folder, program, "--csv", str(folder / "figures.csv"), *words)
+    assert done.returncode == 0, done.stderr
+    return list(read_scores(folder / "figures.csv").itertuples()), done.stdout
+
+
+@pytest.mark.slow
+def test_problems_are_solved_by_both_and_saved_and_not_tried_again(tmp_path):
+    file = tmp_path / "rows.csv"
+    words = ("--suites", "state-centric:interpolation", "--domains", "gripper,blocksworld", "--csv", str(file))
+    one = run(tmp_path, "against_lama.py", *words, "--problems", "1")
+    assert one.returncode == 0, one.stderr
+    first = pd.read_csv(file)
+    assert [(row.domain, row.limit) for row in first.itertuples()] == [("gripper", 60.0), ("blocksworld", 60.0)]
+    for row in first.itertuples():
+        assert row.method == "contrastive-jumps", "the planners that come with the package"
+        assert row.length
+        assert row.lama_length
+        assert 0 < row.seconds < row.start_seconds
+        assert row.lama_seconds > 0
+        assert "python benchmarks/against_lama.py --suites" in row.note
+        assert "--csv" not in row.note
+    again = run(tmp_path, "against_lama.py", *words, "--problems", "2")
+    assert again.returncode == 0, again.stderr
+    rows = pd.read_csv(file)
+    pd.testing.assert_frame_equal(rows[:2], first)
+    assert len(rows) == 4
+    assert "LAMA solved" in again.stdout
+
+
+def test_a_domain_without_a_trained_run_is_left_out(tmp_path):
+    done = run(tmp_path, "against_lama.py", "--suites", "track:easy", "--domains", "sokoban", "--problems", "1")
+    assert done.returncode == 0, done.stderr
+    assert "sokoban of suite track is left out: no trained run plans in domain sokoban" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_naive_decoder_finds_the_same_plans(tmp_path):
+    words = ("--domains", "blocksworld,gripper,logistics", "--splits", "validation,interpolation", "--limit", "2")
+    rows, said = figures(tmp_path, "decoding.py", *words)
+    assert {(each.domain, each.variant, each.metric): each.count for each in rows} == {
+        (domain, decoder, metric): 4
+        for domain in ("blocksworld", "gripper", "logistics")
+        for decoder in ("sgp", "naive")
+        for metric in ("seconds", "ms_a_successor")
+    }
+    assert min(each.value for each in rows) > 0
+    assert all("python benchmarks/decoding.py --domains" in each.note and "--csv" not in each.note for each in rows)
+    assert "plans the same" in said
+
+
+def test_wlplan_and_both_kernels_give_the_same_vectors(tmp_path):
+    words = ("--domains", "blocksworld,gripper", "--problems", "2", "--steps", "5", "--passes", "1")
+    rows, said = figures(tmp_path, "kernels.py", *words)
+    assert "vectors the same" in said
+    kinds = {"wlplan", "plain", "incremental", "incremental_by_state"}
+    for domain in ("blocksworld", "gripper"):
+        of = [each for each in rows if each.domain == domain]
+        assert {each.variant for each in of if each.metric == "microseconds"} == kinds
+        assert {each.variant for each in of if each.metric == "wlplan_ratio"} == kinds - {"wlplan"}
+        assert min(each.value for each in of) > 0
+        assert min(each.count for each in of) > 10
+
+
+@pytest.mark.parametrize(
+    ("program", "option", "expected"),
+    [
+        ("against_lama.py", "--problems=-1", "at least 0"),
+        ("against_lama.py", "--seconds=1", "at least 2"),
+        ("kernels.py", "--problems=0", "--problems is 0; expected at least 1"),
+        ("kernels.py", "--steps=0", "--steps is 0; expected at least 1"),
+        ("kernels.py", "--passes=0", "--passes is 0; expected at least 1"),
+    ],
+)
+def test_an_empty_budget_is_refused(tmp_path, program, option, expected):
+    done = run(tmp_path, program, option)
+    assert done.returncode == 2
+    assert expected in done.stderr
