@@ -1,22 +1,22 @@
 """Attention weights of a transformer under two namings, as shown in notebook 11."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.planning.task import Task
 
-TASK = Task(sgp.load_suite("state-centric").problems("blocksworld", "train")[0])
+TASK = sgp.Task(sgp.load_suite("state-centric").problems("blocksworld", "train")[0])
 
 
 @pytest.mark.parametrize("variant", ["ed", "e"])
-def test_two_namings_differ_and_one_does_not_differ_from_itself(variant, quick_run):
+def test_tokens_are_atoms_and_two_namings_differ_while_one_does_not_differ_from_itself(variant, quick_run):
     """Equal up to the last bits, which depend on the position in a batch."""
     planner = sgp.load_planner(quick_run("symt", "blocksworld", variant).folder)
     pair, same = sgp.under_two_namings(planner, TASK), sgp.under_two_namings(planner, TASK, (1, 1))
+    holds = {f"{atom.predicate}({', '.join(atom.objects)})" for atom in TASK.atoms(TASK.init)}
+    wanted = {f"{atom.predicate} as goal({', '.join(atom.objects)})" for atom in TASK.goal_atoms}
+    assert sorted(pair.atoms) == sorted(holds | wanted)
     layers = planner.policy.value.model.shape.layers if variant == "e" else planner.policy.writer.model.shape.layers
     assert pair.attended.shape == (layers, 2, len(pair.atoms), len(pair.atoms))
     assert np.allclose(pair.attended.sum(axis=3), 1)
@@ -26,15 +26,8 @@ def test_two_namings_differ_and_one_does_not_differ_from_itself(variant, quick_r
     assert np.allclose(same.attended[:, 0], pair.attended[:, 1], atol=1e-6)
 
 
-def test_its_tokens_are_the_atoms_of_state_and_goal(quick_run):
-    found = sgp.under_two_namings(sgp.load_planner(quick_run("symt", "blocksworld").folder), TASK).atoms
-    holds = {f"{atom.predicate}({', '.join(atom.objects)})" for atom in TASK.atoms(TASK.init)}
-    wanted = {f"{atom.predicate} as goal({', '.join(atom.objects)})" for atom in TASK.goal_atoms}
-    assert sorted(found) == sorted(holds | wanted)
-
-
 @pytest.mark.parametrize(("method", "variant"), [("nameless", "pointer"), ("symt", "plangpt")])
-def test_what_has_no_transformer_of_atoms_is_told(method, variant, quick_run):
+def test_a_planner_without_a_transformer_of_atoms_is_refused(method, variant, quick_run):
     planner = sgp.load_planner(quick_run(method, "blocksworld", variant).folder)
     words = "the planner has no transformer of atoms; expected one of method symt, variant ed or e"
     with pytest.raises(InputError, match=words):

@@ -1,6 +1,4 @@
-"""Causes of failure of a rollout, on records made by hand."""
-
-from __future__ import annotations
+"""Causes of failure, and its diagnosis in sentences: on records made by hand, on a recorded failure in Logistics."""
 
 import json
 from itertools import pairwise
@@ -11,8 +9,9 @@ import sgp
 from sgp import FailureKind
 from sgp.analysis.failures import Finding, kind_of_outcome
 from sgp.errors import StoreError
-from sgp.planning.recorded import Recorded
+from sgp.planning.recorded import Recorded, read_recorded
 from sgp.planning.recording import records
+from tests.recorded import recorded_file, recorded_lines
 
 GOALS = 6
 ATOMS = " ".join(f"(g{number})" for number in range(GOALS))
@@ -39,12 +38,8 @@ def rollout(outcome, counts, expert=None, others=None):
         rest = (others or {}).get(number, [])
         marks = ["chosen", "tied"] if rest else ["chosen"]
         steps.append({"chosen": 0, "candidates": [candidate(f"(a {number})", now, then, *marks), *rest]})
-    head = {
-        "outcome": outcome,
-        "domain_pddl": DOMAIN,
-        "problem_pddl": PROBLEM,
-        "initial": [f"(g{number})" for number in range(GOALS - counts[0])],
-    }
+    initial = [f"(g{number})" for number in range(GOALS - counts[0])]
+    head = {"outcome": outcome, "domain_pddl": DOMAIN, "problem_pddl": PROBLEM, "initial": initial}
     if expert is not None:
         head["expert"] = expert
     return Recorded("made", 1, head, tuple(steps))
@@ -54,11 +49,12 @@ def findings(recorded):
     return [(each.kind, each.step) for each in sgp.failure_of(recorded).findings]
 
 
-def test_a_solved_rollout_has_no_failure():
+def test_a_solved_rollout_has_no_failure_others_have_kinds_and_open_goals():
     assert sgp.failure_of(rollout("solved", [2, 1, 0])) is None
-
-
-def test_open_goals_follow_the_chosen_candidates_and_count_negative_goals():
+    kinds = {outcome: kind_of_outcome(outcome.value) for outcome in sgp.Outcome}
+    assert kinds.pop(sgp.Outcome.SOLVED) is None
+    assert len(set(kinds.values())) == len(kinds)
+    assert FailureKind.ERROR not in kinds.values()
     counts = [5, 4, 4, 2, 3]
     assert sgp.failure_of(rollout("horizon", counts)).open_goals == tuple(counts)
     bad = rollout("horizon", [5, 5])
@@ -66,79 +62,56 @@ def test_open_goals_follow_the_chosen_candidates_and_count_negative_goals():
     assert sgp.failure_of(bad).open_goals == (5, 6)
 
 
-@pytest.mark.parametrize(
-    ("outcome", "kind"), [("timeout", "timeout"), ("memory", "memory"), ("refused", "refused"), ("crashed", "error")]
-)
+PLAN = ["(a 1)", "(a 2)", "(b)"]
+K = FailureKind
+
+
+def other(open_then, *marks):
+    """A second candidate of step 2, which changes four open goals."""
+    return {2: [candidate("(e)", 4, open_then, *marks)]}
+
+
+FINDINGS = {  # open goals, findings besides the horizon, expert's plan, other candidates by step
+    "never better than the start": ([3, 4, 3, 5], [(K.NEVER_BETTER, 1)]),
+    "the best is lost, reached again, and lost for good by step 4": ([5, 3, 4, 3] + [4] * 10, [(K.REGRESSED, 4)]),
+    "a plateau begins at the first best state": ([5, 3] + [4, 3] * 5, [(K.PLATEAU, 2)]),
+    "nine steps are no plateau": ([5, 3] + [3] * 9, []),
+    "nine steps are no regress": ([5, 3] + [4] * 9, []),
+    "ten steps are a plateau": ([5, 3] + [3] * 10, [(K.PLATEAU, 2)]),
+    "ten steps are a regress": ([5, 3] + [4] * 10, [(K.REGRESSED, 2)]),
+    "off the expert at the first other action": ([5, 4, 3, 2], [(K.OFF_EXPERT, 3)], PLAN),
+    "tie lost to the expert": ([5, 4, 3], [(K.TIE_LOST, 2), (K.OFF_EXPERT, 2)], ["(a 1)", "(e)"], other(4, "tied")),
+    "tie lost to a better candidate": ([5, 4, 4, 3], [(K.TIE_LOST, 2)], None, other(3, "tied")),
+    "no tie lost to a visited candidate": ([5, 4, 4, 3], [], None, other(3, "tied", "visited")),
+    "no tie lost to a collapsed candidate": ([5, 4, 4, 3], [], None, other(3, "tied", "collapsed")),
+    "no tie lost to a dearer candidate": ([5, 4, 4, 3], [], None, other(3)),
+    "no tie lost that the expert wins": ([5, 4, 3], [], PLAN, other(2, "tied")),
+}
+
+
+@pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
+def test_the_kinds_of_a_failure_and_their_steps(case):
+    counts, expected, *given = case
+    assert findings(rollout("horizon", counts, *given)) == [*expected, (K.HORIZON, len(counts))]
+
+
+def test_exhausted_comes_first_and_jumps_are_compared_with_the_expert_by_their_actions():
+    assert findings(rollout("stuck", [5, 4, 3])) == [(K.EXHAUSTED, 3)]
+    assert findings(rollout("stuck", [3, 3, 4])) == [(K.EXHAUSTED, 3), (K.NEVER_BETTER, 1)]
+    jump = rollout("horizon", [5, 4, 3], ["(a 1)", "(x)", "(a 2)", "(b)"])
+    jump.steps[0]["candidates"][0]["actions"] = ["(a 1)", "(x)"]
+    assert findings(jump) == [(K.HORIZON, 3)]
+    jump.steps[0]["candidates"][0]["actions"] = ["(a 1)", "(y)"]
+    assert findings(jump) == [(K.OFF_EXPERT, 1), (K.HORIZON, 3)]
+
+
+OUTSIDE = [("timeout", "timeout"), ("memory", "memory"), ("refused", "refused"), ("crashed", "error")]
+
+
+@pytest.mark.parametrize(("outcome", "kind"), OUTSIDE)
 def test_what_stopped_it_from_outside_comes_first(outcome, kind):
     assert findings(rollout(outcome, [5, 4, 3])) == [(kind, 3)]
     assert findings(rollout(outcome, [5])) == [(kind, 1)]
-
-
-def test_exhausted_is_primary_and_the_rest_stands_beside_it():
-    assert findings(rollout("stuck", [5, 4, 3])) == [(FailureKind.EXHAUSTED, 3)]
-    assert findings(rollout("stuck", [3, 3, 4])) == [(FailureKind.EXHAUSTED, 3), (FailureKind.NEVER_BETTER, 1)]
-
-
-def test_never_better_than_the_start():
-    assert findings(rollout("horizon", [3, 4, 3, 5])) == [(FailureKind.NEVER_BETTER, 1), (FailureKind.HORIZON, 4)]
-
-
-def test_regressed_names_the_step_that_leaves_the_best_for_good():
-    counts = [5, 3, 4, 3] + [4] * 10  # the best state is lost, reached again after step 3, and lost for good by step 4
-    assert findings(rollout("horizon", counts)) == [(FailureKind.REGRESSED, 4), (FailureKind.HORIZON, 14)]
-
-
-def test_a_plateau_begins_at_the_first_best_state():
-    counts = [5, 3] + [4, 3] * 5  # the best state is after step 1, and again at the end, ten steps later
-    assert findings(rollout("horizon", counts)) == [(FailureKind.PLATEAU, 2), (FailureKind.HORIZON, 12)]
-
-
-def test_one_step_short_of_long_is_neither_plateau_nor_regress():
-    assert findings(rollout("horizon", [5, 3] + [3] * 9)) == [(FailureKind.HORIZON, 11)]
-    assert findings(rollout("horizon", [5, 3] + [4] * 9)) == [(FailureKind.HORIZON, 11)]
-    assert findings(rollout("horizon", [5, 3] + [3] * 10))[0] == (FailureKind.PLATEAU, 2)
-    assert findings(rollout("horizon", [5, 3] + [4] * 10))[0] == (FailureKind.REGRESSED, 2)
-
-
-def test_off_the_expert_at_the_first_other_action_and_jumps_count_by_their_actions():
-    plan = ["(a 1)", "(a 2)", "(b)"]
-    assert findings(rollout("horizon", [5, 4, 3, 2], plan)) == [(FailureKind.OFF_EXPERT, 3), (FailureKind.HORIZON, 4)]
-    jump = rollout("horizon", [5, 4, 3], ["(a 1)", "(x)", "(a 2)", "(b)"])
-    jump.steps[0]["candidates"][0]["actions"] = ["(a 1)", "(x)"]
-    assert findings(jump) == [(FailureKind.HORIZON, 3)]
-    jump.steps[0]["candidates"][0]["actions"] = ["(a 1)", "(y)"]
-    assert findings(jump) == [(FailureKind.OFF_EXPERT, 1), (FailureKind.HORIZON, 3)]
-
-
-def test_a_tie_is_lost_to_the_expert_or_to_a_better_candidate():
-    expert = candidate("(e)", 4, 4, "tied")
-    lost = rollout("horizon", [5, 4, 3], ["(a 1)", "(e)"], {2: [expert]})
-    assert findings(lost) == [(FailureKind.TIE_LOST, 2), (FailureKind.OFF_EXPERT, 2), (FailureKind.HORIZON, 3)]
-    better = rollout("horizon", [5, 4, 4, 3], None, {2: [candidate("(e)", 4, 3, "tied")]})
-    assert findings(better) == [(FailureKind.TIE_LOST, 2), (FailureKind.HORIZON, 4)]
-
-
-@pytest.mark.parametrize("marks", [("tied", "visited"), ("tied", "collapsed"), ()])
-def test_no_tie_is_lost_to_a_candidate_that_was_shut_or_dearer(marks):
-    shut = rollout("horizon", [5, 4, 4, 3], None, {2: [candidate("(e)", 4, 3, *marks)]})
-    assert findings(shut) == [(FailureKind.HORIZON, 4)]
-
-
-def test_a_tie_that_the_expert_wins_too_is_not_lost():
-    won = rollout("horizon", [5, 4, 3], ["(a 1)", "(a 2)", "(b)"], {2: [candidate("(e)", 4, 2, "tied")]})
-    assert findings(won) == [(FailureKind.HORIZON, 3)]
-
-
-def test_every_outcome_has_a_kind():
-    kinds = {outcome: kind_of_outcome(outcome.value) for outcome in sgp.Outcome}
-    assert kinds.pop(sgp.Outcome.SOLVED) is None
-    assert len(set(kinds.values())) == len(kinds)
-    assert FailureKind.ERROR not in kinds.values()
-
-
-def test_a_damaged_record_is_one_sentence():
-    with pytest.raises(StoreError, match="made, line 1: not a record of a rollout"):
-        sgp.failure_of(Recorded("made", 1, {"outcome": "horizon"}, ()))
 
 
 def test_a_living_rollout_is_classified_through_its_records(three_blocks):
@@ -150,3 +123,86 @@ def test_a_living_rollout_is_classified_through_its_records(three_blocks):
     failure = sgp.failure_of(Recorded("living", 1, head, tuple(steps)))
     assert failure.primary == Finding(FailureKind.EXHAUSTED, len(stuck.steps) + 1)
     assert failure.open_goals == (2, 2, 1)  # b is picked up and put on c, its goal position
+
+
+COUNTED_DOMAIN = """(define (domain d) (:predicates (p ?x) (q ?x) (far))
+  (:action a :parameters (?x) :effect (and (p ?x) (q ?x) (far) (not (p ?x)))))"""
+COUNTED_PROBLEM = "(define (problem it) (:domain d) (:objects x y z) (:init) (:goal (and (p x) (p y) (p z))))"
+
+
+def choice(action, cost, add=(), delete=(), *marks):
+    return {"actions": [action], "cost": cost, "add": list(add), "delete": list(delete), "marks": list(marks)}
+
+
+def told(*steps, outcome="horizon", **head):
+    """Return the diagnosis of a rollout of given candidates, the first of each step being the chosen one."""
+    texts = {"domain_pddl": COUNTED_DOMAIN, "problem_pddl": COUNTED_PROBLEM, "initial": [], "outcome": outcome}
+    steps = tuple({"chosen": 0, "candidates": list(step)} for step in steps)
+    return [(each.sentence, each.steps) for each in sgp.diagnosis(Recorded("made", 1, {**texts, **head}, steps))]
+
+
+def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_counted():
+    still = choice("(a x)", 1.0, (), (), "visited")
+    go = choice("(a y)", 2.0, ["(p y)"], (), "tied")
+    back = choice("(a z)", 0.5, (), ["(p y)"], "tied")
+    sentence, steps = told([go, still], [back, still], [go, still])[0]
+    assert sentence.startswith("On 2 of 3 steps an action that changes nothing ranks first, such as '(a x)'")
+    assert steps == (1, 3)
+    go, back = choice("(a x)", 1.0, ["(q x)"]), choice("(a y)", 1.0, (), ["(q x)"])
+    assert told([go], [back], [go])[0] == ("2 of 3 steps lead back to a visited state", (2, 3))
+    shut = [choice(f"(a {each})", cost, [f"(q {each})"], (), "visited") for each, cost in (("y", 0.1), ("z", 0.2))]
+    open_ = choice("(a z)", 0.3, ["(far)"])
+    sentence, steps = told([go, *shut], [open_])[0]
+    words = "On 1 of 2 steps all better-ranked successors had been visited; the median rank taken was 3"
+    assert (sentence[: len(words)], steps) == (words, (1,))
+    tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
+    words = "On 1 of 2 steps several candidates (up to 3) had the same cost, and their order in the PDDL decided"
+    assert (words, (1,)) in told(tied, [open_])
+
+
+def test_a_reason_comes_first_and_goals_that_are_given_up_or_never_held_are_named():
+    steps = (["(p x)"], ()), (["(p y)"], ()), (["(q x)"], ["(p x)"]), (["(p x)"], ["(p y)"]), ((), ["(p x)"])
+    found = dict(told(*([choice(f"(a {'xyz'[n % 3]})", 1.0, *each)] for n, each in enumerate(steps))))
+    assert found["On 3 of 5 steps a satisfied goal was undone, most often '(p x)' (2 times)"] == (3, 4, 5)
+    assert found["1 of 3 goals were never satisfied: '(p z)'"] == (6,)
+    assert found["The best state was after step 2, with 1 of 3 goals open; at the end 3 are open"] == (2,)
+    rejected = choice("(a x)", None, (), (), "rejected")
+    found = told([choice("(a y)", 0.0, ["(q y)"]), rejected], outcome="refused", reason="no candidate: (a z)")
+    assert found[0] == ("Reason of the end: no candidate: (a z)", (2,))
+    assert not any("changes nothing" in sentence for sentence, _ in found)
+    never = "3 of 3 goals were never satisfied: '(p x)', '(p y)', '(p z)'"
+    assert told([rejected, rejected])[1:] == [(never, (2,))]
+
+
+def test_leaving_the_expert_tells_what_the_model_thought_of_its_action():
+    expert = ["(a x)", "(a y)"]
+    first = [choice("(a x)", 1.0, ["(q x)"])]
+    second = [choice("(a z)", 1.0, ["(q z)"]), choice("(a x)", 2.0, ["(far)"]), choice("(a y)", 3.0, ["(q y)"])]
+    words = "The rollout leaves the expert's plan at step 2; the model ranks the expert's action 3 of 3"
+    assert told(first, second, expert=expert)[-1] == (words, (2,))
+    found = told(first, second[:2], expert=expert)
+    assert found[-1][0].endswith("the expert's action is not among the candidates")
+    assert not any("expert" in sentence for sentence, _ in told(first, expert=expert))
+
+
+def test_the_failure_on_logistics_is_what_the_file_says():
+    """The count reads the file line by line, without the classes that read records."""
+    name = "logistics-state-centric-wl-xgboost-delta-*-horizon"
+    _, *steps = map(json.loads, recorded_lines(name))
+    idle = []
+    for number, step in enumerate(steps, start=1):
+        costs = [each["cost"] for each in step["candidates"] if each["cost"] is not None]
+        least = [each for each in step["candidates"] if each["cost"] is not None and each["cost"] <= min(costs) + 1e-9]
+        if any(not each["add"] and not each["delete"] for each in least):
+            idle.append(number)
+    first, *_ = sgp.diagnosis(*read_recorded(recorded_file(name)))
+    assert first.sentence.startswith(f"On {len(idle)} of {len(steps)} steps an action that changes nothing ranks first")
+    assert first.steps == tuple(idle)
+    assert "drive" in first.sentence
+
+
+def test_a_damaged_record_is_refused():
+    with pytest.raises(StoreError, match="not a record of a rollout"):
+        told([{"actions": ["(a x)"]}])
+    with pytest.raises(StoreError, match="made, line 1: not a record of a rollout"):
+        sgp.failure_of(Recorded("made", 1, {"outcome": "horizon"}, ()))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -10,7 +8,6 @@ from sgp.analysis import maps
 from sgp.api import map_run
 from sgp.datasets.runs import open_run
 from sgp.errors import InputError
-from sgp.planning.planner import Limit, Planner
 from sgp.planning.recorded import map_file, read_recorded
 from sgp.policies.random_successor import RandomSuccessor
 from sgp.viewer.playback import playback
@@ -18,7 +15,7 @@ from sgp.viewer.playback import playback
 
 def solved_by(run, place=0, actions=30):
     problem = sgp.load_suite("state-centric").problems("gripper", "interpolation")[place]
-    return sgp.load_planner(str(run.folder)).solve(sgp.Task(problem), Limit(actions=actions))
+    return sgp.load_planner(str(run.folder)).solve(sgp.Task(problem), sgp.Limit(actions=actions))
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +34,11 @@ def write(file, rollout, run):
     return file
 
 
+@pytest.fixture(scope="module")
+def train():
+    return sgp.trajectories(sgp.load_suite("state-centric"), "gripper", "train")
+
+
 @pytest.mark.slow
 def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, tmp_path):
     """UMAP and PCA maps are written with the run and beside the file, and are found by rank."""
@@ -50,29 +52,23 @@ def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, 
     assert 0 < sum(shown["explained"]) <= 1
     assert len(shown["steps"]) == len(rollout.steps)
     for step, points in zip(data["steps"], shown["steps"], strict=True):
-        assert points["state"] is None
-        assert points["predicted"] is None
+        assert (points["state"], points["predicted"]) == (None, None)
         ranks = [rank for rank, *_ in points["candidates"]]
         assert step["chosen"] in ranks
         assert len(ranks) == min(maps.CANDIDATES, len(step["candidates"]))
-    every = [*shown["context"], *(point[1:] for step in shown["steps"] for point in step["candidates"])]
-    assert np.array(every).shape[1] == 4
-    assert np.array(every).min() == 0
-    assert np.array(every).max() == 1000
+    every = np.array([*shown["context"], *(point[1:] for step in shown["steps"] for point in step["candidates"])])
+    assert (every.shape[1], every.min(), every.max()) == (4, 0, 1000)
     again = json.loads((transition_run.folder / "map.json").read_text())
     map_run(transition_run.folder, [file])
     assert json.loads((transition_run.folder / "map.json").read_text()) == again, "the seed is fixed"
     assert open_run(transition_run.folder).sha256 == transition_run.sha256, "a map does not change the run"
 
 
-def test_states_have_their_points_and_predicted_ones(state_run, monkeypatch):
+def test_states_have_their_points_and_predicted_ones(state_run, train, monkeypatch):
     monkeypatch.setattr(maps, "project_neighbours", lambda rows: np.zeros((len(rows), 2), np.int64))
     planner = sgp.load_planner(str(state_run.folder))
     rollout = solved_by(state_run, 1, actions=8)
-    data = sgp.load_suite("state-centric")
-    from sgp.datasets.training_data import trajectories
-
-    made = maps.make_map(planner.policy, planner.successors, trajectories(data, "gripper", "train"), [rollout])
+    made = maps.make_map(planner.policy, planner.successors, train, [rollout])
     assert made.of == "states"
     numbers = [each for step in made.steps[0] for each in (step.state, step.predicted, *step.candidates.values())]
     assert sorted(numbers) == list(range(made.context, len(made.pca)))
@@ -80,22 +76,17 @@ def test_states_have_their_points_and_predicted_ones(state_run, monkeypatch):
         chosen = rollout.steps[made.steps[0].index(step)].chosen
         assert made.pca[step.candidates[chosen]].tolist() == made.pca[after.state].tolist()
     with pytest.raises(InputError, match=r"steps together, more than fit on a map of 4000 points; map fewer at once"):
-        maps.make_map(planner.policy, planner.successors, trajectories(data, "gripper", "train"), [rollout] * 400)
+        maps.make_map(planner.policy, planner.successors, train, [rollout] * 400)
 
 
-def test_the_nearest_training_point_is_told_in_the_embedding(state_run):
+def test_the_nearest_training_point_is_told_in_the_embedding(state_run, train):
     planner = sgp.load_planner(str(state_run.folder))
-    from sgp.datasets.training_data import trajectories
-
-    suite = sgp.load_suite("state-centric")
+    policy, suite = planner.policy, sgp.load_suite("state-centric")
     near = sgp.Task(suite.problems("gripper", "train")[0])
     far = sgp.Task(suite.problems("gripper", "extrapolation")[-1])
-    rollouts = [planner.solve(task, Limit(actions=4)) for task in (near, far)]
-    made = maps.make_map(planner.policy, planner.successors, trajectories(suite, "gripper", "train"), rollouts, False)
-    policy = planner.policy
-    ground = maps._evenly(
-        maps._training(policy, planner.successors, trajectories(suite, "gripper", "train")), maps.CONTEXT
-    ).astype(float)
+    rollouts = [planner.solve(task, sgp.Limit(actions=4)) for task in (near, far)]
+    made = maps.make_map(policy, planner.successors, train, rollouts, False)
+    ground = maps._evenly(maps._training(policy, planner.successors, train), maps.CONTEXT).astype(float)
     apart = [np.sort(np.linalg.norm(ground - each, axis=1))[1] for each in ground]
     assert made.usual == pytest.approx(np.percentile(apart, 99), rel=1e-4)
     for rollout, steps in zip(rollouts, made.steps, strict=True):
@@ -109,7 +100,7 @@ def test_the_nearest_training_point_is_told_in_the_embedding(state_run):
     assert made.ground()["usual"] == pytest.approx(made.usual, rel=1e-3)
 
 
-def test_pca_is_fitted_to_the_training_points_alone():
+def test_pca_is_fitted_to_the_training_points_alone_and_coordinates_keep_their_shape():
     rng = np.random.default_rng(0)
     training = (rng.normal(size=(50, 3)) * [9.0, 3.0, 0.0]).astype(np.float32)
     far = np.array([[0, 0, 1000]], np.float32)
@@ -120,9 +111,6 @@ def test_pca_is_fitted_to_the_training_points_alone():
     assert first > 0.75
     spread = np.abs(without - without.mean(axis=0)).max(axis=0)
     assert spread[0] > spread[1]
-
-
-def test_coordinates_keep_their_shape():
     assert maps.rounded(np.array([[0, 0], [4, 1], [2, 2]])).tolist() == [[0, 0], [1000, 250], [500, 500]]
     assert maps.rounded(np.array([[3, 3], [3, 3]])).tolist() == [[0, 0], [0, 0]]
 
@@ -134,11 +122,10 @@ def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):
     assert playback(recorded)["map"] == {"missing": "No map available; create one with 'sgp map'"}
     entry = {"line": 1, "chosen": "another", "steps": []}
     map_file(file).write_text(json.dumps({"format": 1, "rollouts": [entry]}))
-    assert playback(recorded)["map"] == {
-        "missing": "The map belongs to another rollout; create it again with 'sgp map'"
-    }
+    told = {"missing": "The map belongs to another rollout; create it again with 'sgp map'"}
+    assert playback(recorded)["map"] == told
     walk = sgp.train("random-successor", "gripper", "state-centric")
-    walked = Planner(RandomSuccessor(1)).solve(rollout.task, Limit(actions=4))
+    walked = sgp.Planner(RandomSuccessor(1)).solve(rollout.task, sgp.Limit(actions=4))
     file = write(tmp_path / "walk.jsonl", walked, walk)
     map_run(walk.folder, [file])
     assert playback(read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}

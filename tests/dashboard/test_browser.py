@@ -1,8 +1,7 @@
-"""The pages in a real browser: links from cells and failures to rollouts, comparison, export, copied links."""
-
-from __future__ import annotations
+"""The pages in a real browser: links, comparison, export, the tour on a projector, guessing moves by keyboard."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ import sgp
 from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
 from sgp.viewer.playback import playback
-from tests.browsing import expect, watched
+from tests.browsing import expect, expect_stop, press, watched
 
 pytestmark = pytest.mark.browser
 SECONDS = 60_000
@@ -18,8 +17,9 @@ SECONDS = 60_000
 
 @pytest.fixture(scope="module")
 def page(browser, address):
-    """Return one page of one browser; its requests and errors are in its lists."""
-    context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
+    """One page of one browser; its requests and errors are in its lists."""
+    size = {"width": 1360, "height": 1000}
+    context = browser.new_context(viewport=size, accept_downloads=True, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = watched(context.new_page())
     page.set_default_timeout(SECONDS)
@@ -31,19 +31,16 @@ def page(browser, address):
     context.close()
 
 
-def recorded(outcome, domain):
-    found = sgp.recorded_rollouts().rollouts
+def recorded(outcome, domain, method=None):
+    found = (each for each in sgp.recorded_rollouts().rollouts if method in (None, each.about.method))
     return next(each for each in found if (each.head["outcome"], each.about.domain) == (outcome, domain))
 
 
 def test_a_mark_of_the_map_opens_its_rollout(page, address):
     about = recorded("horizon", "blocksworld").about
     page.goto(f"{address}/coverage?domains=blocksworld&planners={about.method}+{about.variant}")
-    rows = [
-        row
-        for row in sgp.load_attempts().itertuples()
-        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner.title)
-    ]
+    place = {"domain": about.domain, "split": about.split, "planner": about.planner.title}
+    rows = list(select(sgp.load_attempts(), **place).itertuples())
     expect(page.locator(".js-plotly-plot .point")).to_have_count(len(rows))
     page.wait_for_selector("[data-test-script-state=notRunning]")
     name = recorded("horizon", "blocksworld").head["name"]
@@ -57,7 +54,7 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     page.wait_for_url(f"**problem={name}*")
 
 
-def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
+def test_a_cell_of_the_coverage_opens_the_failures_behind_it_and_a_point_both_attempts(page, address):
     about = recorded("horizon", "logistics").about
     page.goto(f"{address}/coverage?domains=logistics&planners={about.planner.title.replace(' ', '+')}")
     page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
@@ -72,9 +69,6 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
     expect(page.locator("[data-testid=stMultiSelect]").get_by_text(about.planner.title)).to_have_count(1)
     page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
     assert all(f"{name}=" in page.url for name in ("domains", "splits", "planners"))
-
-
-def test_a_point_of_two_planners_opens_both_attempts(page, address):
     page.goto(f"{address}/coverage?domains=logistics&view=two+planners")
     page.locator(".js-plotly-plot .point").first.wait_for()
     page.wait_for_selector("[data-test-script-state=notRunning]")
@@ -94,7 +88,7 @@ def test_a_failure_leads_to_its_step(page, address):
     assert page.locator(".sgp header b").inner_text() == rollout.head["name"]
 
 
-def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
+def test_keys_work_at_once_after_a_choice_and_choices_that_come_late_break_nothing(page, address):
     page.goto(f"{address}/?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
     page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice in its first run
@@ -103,9 +97,6 @@ def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.wait_for_selector('.sgp[data-step="0"]:focus')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="1"]')
-
-
-def test_choices_that_come_late_from_a_player_that_was_replaced_break_nothing(page, address):
     page.goto(f"{address}/?domain=gripper")
     choose = """async (box, titles) => {
         for (const each of titles) {
@@ -274,3 +265,98 @@ def test_a_narrow_window_needs_no_sideways_scrolling(page, address, name):
     page.wait_for_timeout(500)
     assert page.evaluate("document.documentElement.scrollWidth") <= 480
     page.set_viewport_size({"width": 1360, "height": 1000})
+
+
+SMALLEST = Path(__file__).with_name("smallest_letters.js").read_text()
+
+
+def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(page, address):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    stops = len(sgp.viewer.tour_titles())
+    page.goto(f"{address}/tour")
+    for stop in range(1, stops + 1):
+        page.wait_for_url(f"**stop={stop}" if stop > 1 else "**/tour*")
+        expect_stop(page, stop)
+        if stop == 7:
+            page.locator(".scenes svg").nth(1).wait_for()  # state and goal are shown before the guess
+            page.get_by_text("Show the ranking without a guess").click()
+            page.locator(".row .chart table").wait_for()
+            page.evaluate("document.activeElement.blur()")  # within the answers, arrow keys choose an answer
+        if stop < stops:
+            page.locator(".row figure").first.wait_for()
+            page.wait_for_timeout(300)
+            sizes = page.evaluate(SMALLEST)
+            assert min(sizes, default=14) >= 13.9, (stop, min(sizes))
+        main = page.locator("[data-testid=stMain]")
+        over = main.evaluate("(each) => [each.scrollWidth - each.clientWidth, each.scrollHeight - each.clientHeight]")
+        assert over[0] <= 0, stop
+        bottoms = page.locator(".row figure").evaluate_all("(all) => all.map((x) => x.getBoundingClientRect().bottom)")
+        assert max(bottoms, default=0) <= 768, (stop, bottoms)
+        press(page, "ArrowRight")
+
+
+def test_moves_are_guessed_by_keyboard_and_scored(page, address):
+    library = sgp.recorded_rollouts()
+    rollout = recorded("solved", "blocksworld", "contrastive-jumps")
+    data = playback(rollout)
+    page.goto(f"{address}/guess?{'&'.join(f'{key}={value}' for key, value in library.address_of(rollout).items())}")
+    page.wait_for_selector('.sgp.guess[data-step="0"]')
+    assert page.locator(".guess .pictures svg").count() == 2
+    assert page.locator(".guess .models").count() == 0, "nothing tells before the guess"
+    press(page, "1")
+    page.wait_for_selector('.sgp.guess[data-answered="yes"]')
+    step = data["steps"][0]
+    chosen = " ".join(data["actions"][each] for each in step["candidates"][step["chosen"]]["actions"])
+    assert page.locator(".guess .models code").inner_text() == chosen
+    first = page.locator(".guess .choice").first
+    agreed = "models" in first.get_attribute("class")
+    score = page.locator(".guess .score").inner_text()
+    assert score.startswith(f"Matched the model {int(agreed)} of 1")
+    press(page, "2")
+    assert page.locator(".guess .score").inner_text() == score, "one guess a decision"
+    press(page, "ArrowRight")
+    page.wait_for_selector('.sgp.guess[data-step="1"][data-answered="no"]')
+    step = data["steps"][1]
+    chosen = " ".join(data["actions"][each] for each in step["candidates"][step["chosen"]]["actions"])
+    page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
+    page.wait_for_selector('.sgp.guess[data-answered="yes"]')
+    assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model takes")
+    assert page.locator(".guess .score").inner_text().startswith(f"Matched the model {1 + agreed} of 2")
+    page.wait_for_url("**step=2*")
+    press(page, "ArrowRight", "a")
+    page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
+    assert "of 2" in page.locator(".guess .score").inner_text(), "what was told is no guess"
+    page.wait_for_url("**step=3*")  # the address has the step
+    page.reload()
+    page.wait_for_selector('.sgp.guess[data-step="2"]')
+
+
+def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
+    page.goto(f"{address}/failures?domains=logistics&models=state-centric+wl-xgboost-delta+seed+13")
+    card = page.locator(".failures article").first
+    sentence = card.locator("li").first
+    assert "an action that changes nothing ranks first" in sentence.inner_text()
+    step = int(re.search(r"\d+", sentence.locator("a").first.inner_text())[0])
+    sentence.locator("a").first.click()
+    page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
+    page.go_back()
+    page.locator(".failures article").first.get_by_text("Try another choice there").click()
+    page.wait_for_url("**/what_if*")
+    page.wait_for_selector(".sgp[data-step]")
+    page.go_back()
+    page.locator(".failures article").first.get_by_text("which solves it").click()
+    page.wait_for_selector(".compare[data-step]")
+    assert page.locator(".compared").count() == 2
+
+
+def test_filters_of_failures_are_as_wide_as_their_options(page, address):
+    page.goto(f"{address}/failures")
+    page.locator(".failures.list article").first.wait_for()
+    groups = page.locator("[data-testid=stButtonGroup]")
+    groups.nth(2).wait_for()  # their script may load after the cards
+    gaps = groups.evaluate_all("""(all) => {
+        const right = (each) => each.getBoundingClientRect().right;
+        return all.map((each) => right(each) - Math.max(...[...each.querySelectorAll("button")].map(right)));
+    }""")
+    assert len(gaps) >= 3
+    assert max(gaps) < 40

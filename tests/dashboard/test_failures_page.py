@@ -1,7 +1,5 @@
 """Failures without a browser: measured attempts are recorded on request, and failures link to other pages."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
@@ -11,36 +9,32 @@ import pytest
 
 import sgp
 from sgp.evaluation.attempts import recording_command
-from tests.dashboard.conftest import button, settled, words
+from sgp.evaluation.scores import select
+from tests.dashboard.conftest import button, html, settled, words
 
-MEASURED = "measured attempts"
 
-
-def unsolved(method, variant="", domain="blocksworld", split="extrapolation"):
-    """Return the first unsolved attempt of a planner that is not recorded, and its name in the address."""
+def unsolved(open_page, method, variant=""):
+    """Open the page at the first unsolved attempt of a planner that is not recorded."""
     seen = {(each.about.planner.title, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
-    row = next(
-        row
-        for row in sgp.load_attempts().itertuples()
-        if (row.method, row.domain, row.split) == (method, domain, split)
-        and row.variant.startswith(variant)
-        and not row.solved
-        and (row.planner, row.problem) not in seen
-    )
-    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.planner}" + (
-        "" if pandas.isna(row.seed) else f" seed {row.seed}"
-    )
-
-
-def plain(app):
-    return words(app).replace("\\", "")
+    rows = select(sgp.load_attempts(), method=method, domain="blocksworld", split="extrapolation", solved=False)
+    rows = rows[rows.variant.str.startswith(variant)].itertuples()
+    row = next(row for row in rows if (row.planner, row.problem) not in seen)
+    seed = "" if pandas.isna(row.seed) else f" seed {row.seed}"
+    name = f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.planner}{seed}"
+    return row, open_page("failures", of="measured attempts", attempt=name)
 
 
 @pytest.mark.slow
-def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, home):
-    row, name = unsolved("random-successor")
-    app = open_page("failures", of=MEASURED, attempt=name)
-    assert row.problem in plain(app)
+def test_a_measured_attempt_is_recorded_now_or_cancelled_and_then_can_be_watched(open_page, home):
+    _, app = unsolved(open_page, "state-centric", "wl-lstm")
+    app = button(app, "Record it now").click().run()
+    app = button(app, "Cancel").click().run()
+    assert not app.exception
+    assert "failures work" not in app.session_state
+    assert not sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    assert not button(app, "Record it now").disabled
+    row, app = unsolved(open_page, "random-successor")
+    assert row.problem in words(app)
     assert not app.get("page_link")
     app = settled(button(app, "Record it now").click().run(), "failures")
     assert not app.error
@@ -53,39 +47,22 @@ def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, h
     assert f"problem={row.problem}" in next(query for page, query in links.items() if "rollout" in page or page == "")
 
 
-@pytest.mark.slow
-def test_recording_can_be_cancelled(open_page, home):
-    _, name = unsolved("state-centric", "wl-lstm")
-    app = open_page("failures", of=MEASURED, attempt=name)
-    app = button(app, "Record it now").click().run()
-    app = button(app, "Cancel").click().run()
-    assert not app.exception
-    assert "failures work" not in app.session_state
-    assert not sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
-    assert not button(app, "Record it now").disabled
-
-
 def test_what_takes_long_to_train_shows_its_lines_and_what_searches_has_nothing_to_watch(open_page):
-    row, name = unsolved("symt")
-    app = open_page("failures", of=MEASURED, attempt=name)
+    row, app = unsolved(open_page, "symt")
     assert "Record it now" not in [each.label for each in app.button]
     assert app.code[0].value == recording_command(row)
-    _, name = unsolved("fast-downward")
-    app = open_page("failures", of=MEASURED, attempt=name)
-    assert "no rollout to watch" in plain(app)
+    _, app = unsolved(open_page, "fast-downward")
+    assert "no rollout to watch" in words(app)
     assert not app.code
 
 
 def links(app, page):
-    """Return the parameters of the cards' links to a page."""
-    body = " ".join(each.proto.body for each in app.get("html"))
-    found = (urlsplit(unescape(each)) for each in re.findall(r'href="([^"]+)"', body))
+    found = (urlsplit(unescape(each)) for each in re.findall(r'href="([^"]+)"', html(app)))
     return [{name: value for name, (value,) in parse_qs(each.query).items()} for each in found if each.path == page]
 
 
 def test_a_failure_leads_on_to_another_choice_and_to_a_rollout_that_solves_its_problem(open_page):
     app = open_page("failures", domains="logistics")
-    assert not app.exception
     library = sgp.recorded_rollouts()
     named = {tuple(library.address_of(each).values()): each for each in library.rollouts}
     choices = links(app, "./what_if")

@@ -1,15 +1,13 @@
 """What if, Your own problem and Tour in a real browser."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil
 
 import pytest
 
+import sgp
 from tests.browsing import expect, expect_step, expect_stop, press, serving, watched
-from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 pytestmark = pytest.mark.browser
 BRANCHES = 'button[title^="Continue from"]'  # available in the player for a finished rollout only
@@ -80,9 +78,7 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     page.wait_for_selector(".tree button")
 
 
-def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):
-    import sgp
-
+def test_files_are_uploaded_solved_and_watched_and_five_megabytes_are_a_sentence(open_, store, tmp_path):
     page = open_("own_problem")
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
     for number, (part, text) in enumerate((("domain", problem.domain_pddl), ("problem", problem.problem_pddl))):
@@ -95,9 +91,6 @@ def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):
     page.wait_for_selector(".sgp[data-step]")
     press(page, "End")
     page.wait_for_selector("[data-testid=stAlert] >> text=VAL")
-
-
-def test_five_megabytes_are_a_sentence(open_, tmp_path):
     page = open_("own_problem")
     file = tmp_path / "large.pddl"
     file.write_text("(define (problem p)" + " " * 5_000_000)
@@ -108,8 +101,6 @@ def test_five_megabytes_are_a_sentence(open_, tmp_path):
 
 
 def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
-    import sgp
-
     page = open_("own_problem")
     suite = sgp.load_suite("state-centric")
     page.get_by_role("button", name="Gripper").click()
@@ -129,19 +120,6 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     page.wait_for_selector(".sgp[data-step]")
     assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
     expect(page.locator("[data-testid=stAlert]")).to_have_count(1)  # VAL's verdict
-
-
-def test_markup_in_pddl_is_words_in_the_browser_too(open_):
-    page = open_("own_problem")
-    for part, text in (("Domain", HOSTILE_DOMAIN), ("Problem", HOSTILE_PROBLEM)):
-        page.get_by_label(f"{part} in PDDL").fill(text)
-        page.get_by_label(f"{part} in PDDL").press("Control+Enter")
-        if part == "Domain":
-            page.wait_for_selector("text=Missing: the problem.")  # text typed during the change of pages is lost
-    page.wait_for_selector("[data-testid=stAlert]")
-    sentence = page.locator("[data-testid=stAlert]").inner_text()
-    assert len(sentence.splitlines()) == 1
-    assert page.locator(".stMain img, .stMain script").count() == 0
 
 
 def test_the_tour_is_walked_by_keys(open_):

@@ -1,7 +1,5 @@
 """Your own problem without a browser: examples, solving, a plan, errors with their line, hostile text."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time
@@ -9,7 +7,6 @@ import time
 import pytest
 
 import sgp
-from sgp.service.worker import Worker
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 from tests.dashboard.conftest import button, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
@@ -20,17 +17,6 @@ _NUMBERS = range(BLOCKS_OF_TOWER)
 TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"b{each}" for each in _NUMBERS)})
   (:init (handempty) {" ".join(f"(ontable b{each}) (clear b{each})" for each in _NUMBERS)})
   (:goal (and {" ".join(f"(on b{each} b{each + 1})" for each in _NUMBERS[:-1])})))"""
-
-
-@pytest.fixture(scope="module")
-def worker(shared_home, quick_run):
-    """One process for all tests, with one run in its store: loading takes longer than the tests."""
-    quick_run("contrastive-jumps", "blocksworld", "one-step")
-    found = Worker()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SGP_HOME", str(shared_home))
-        yield found
-    found.close()
 
 
 def fill(app, **texts):
@@ -73,38 +59,27 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     assert data["model"] == f"contrastive-jumps {run.key.variant} seed {run.key.seed}"
 
 
-def test_a_plan_is_replayed_and_judged(open_page, worker):
-    app = example(open_page("own_problem", worker))
-    app = fill(app, plan="(unstack b4 b3)\n(put-down b3)")
-    app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
-    assert "VAL rejects the plan" in words(app)
-    assert "step 2 of 2" in words(app)
-    assert len(app.session_state["own shown"]["data"]["steps"]) == 1
-
-
-def test_a_parse_error_shows_its_line(open_page, worker):
-    app = fill(
-        open_page("own_problem", worker),
-        domain=BLOCKS,
-        problem="(define (problem p) (:domain blocksworld)\n\n (:init (on a)",
-    )
+def test_a_parse_error_shows_its_line_and_a_mended_text_clears_it_at_once(open_page, worker):
+    """Before the corrected text is read, the page shows neither the error nor its line."""
+    problem = "(define (problem p) (:domain blocksworld)\n\n (:init (on a)"
+    app = fill(open_page("own_problem", worker), domain=BLOCKS, problem=problem)
     (error,) = app.error
     assert error.value.replace("\\", "").startswith("problem, line 3: ")
     assert "\n" not in error.value, "the line is shown below"
     (excerpt,) = app.code
     assert "►    3  (:init (on a)" in excerpt.value
     assert not folded(app, "Domain and problem")
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    app.text_area(key="own problem").set_value(problem.problem_pddl).run()
+    assert not app.error
+    assert not any("►" in each.value for each in app.code)
 
 
-def test_a_model_that_does_not_fit_says_why(open_page, worker):
+def test_a_model_that_does_not_fit_says_why_and_names_that_are_markup_stay_words(open_page, worker):
     app = fill(open_page("own_problem", worker), domain=COURIER, problem=COURIER_PROBLEM)
     assert "No trained model" in words(app)
     assert "the problem's domain lacks the predicates" in words(app)
-
-
-def test_names_that_are_markup_stay_words(open_page, worker):
-    app = fill(open_page("own_problem", worker), domain=HOSTILE_DOMAIN, problem=HOSTILE_PROBLEM)
-    assert not app.exception
+    app = fill(app, domain=HOSTILE_DOMAIN, problem=HOSTILE_PROBLEM)
     for each in (*app.markdown, *app.error, *app.warning, *app.info):
         assert not re.search(r"(?<!\\)<(img|script)", each.value), "what opens markup is escaped"
 
@@ -145,27 +120,19 @@ def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
     assert "5 objects" in words(app)
 
 
-def test_a_mended_upload_clears_the_error_at_once(open_page, worker):
-    """Before the corrected text is read, the page shows neither the error nor its line."""
-    app = fill(open_page("own_problem", worker), domain=BLOCKS, problem="(define (problem p) (:domain blocksworld)")
-    (error,) = app.error
-    assert "►" in app.code[0].value, error.value
-    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
-    app.text_area(key="own problem").set_value(problem.problem_pddl).run()
-    assert not app.error
-    assert not any("►" in each.value for each in app.code)
-
-
-def test_texts_fold_once_they_are_read_and_what_was_read_once_there_is_a_result(open_page, worker):
+def test_texts_fold_once_they_are_read_and_a_plan_is_replayed_and_judged(open_page, worker):
     app = open_page("own_problem", worker)
     assert not folded(app, "Domain and problem")
     app = example(app)
     assert folded(app, "Domain and problem")
     assert not folded(app, "Parsed PDDL")
     assert "(:action" in app.code[0].value
-    app = fill(app, plan="(unstack b4 b3)")
+    app = fill(app, plan="(unstack b4 b3)\n(put-down b3)")
     app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
-    assert folded(app, "Parsed PDDL")
+    assert folded(app, "Parsed PDDL"), "there is a result"
+    assert "VAL rejects the plan" in words(app)
+    assert "step 2 of 2" in words(app)
+    assert len(app.session_state["own shown"]["data"]["steps"]) == 1
 
 
 def test_a_box_that_the_browser_did_not_know_to_be_filled_is_filled_again_once(open_page, home):

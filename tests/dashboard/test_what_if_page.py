@@ -1,13 +1,10 @@
 """What if without a browser: choices, branches from the address, action overrides, and messages about missing runs."""
 
-from __future__ import annotations
-
 import pytest
 
 import sgp
 from sgp.planning.recorded import read_recorded
 from sgp.planning.subject import Subject
-from sgp.service.worker import Worker
 from tests.dashboard.conftest import address, button, choice, settled, words
 from tests.recorded import recorded_file
 
@@ -19,21 +16,10 @@ def branches(app):
     return {str(branch): found["data"] for branch, found in app.session_state["what if branches"].items()}
 
 
-@pytest.fixture(scope="module")
-def worker():
-    """One process for all tests: loading takes longer than the tests."""
-    found = Worker()
-    yield found
-    found.close()
-
-
 @pytest.fixture
-def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
-    """Open the page with a run of the store chosen."""
-
+def open_trained(open_page, quick_run, monkeypatch, worker):
     def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
-        monkeypatch.setenv("SGP_HOME", str(shared_home))
         about = Subject(method=key.method, variant=key.variant, seed=key.seed)
         return settled(open_page("what_if", worker, domain="blocksworld", model=about.model, **more), PAGE)
 
@@ -50,12 +36,6 @@ def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
     assert "no stored run" in words(app)
     assert button(app, "Train state-centric wl-xgboost-delta on blocksworld")
     assert button(app, QUESTION).disabled
-
-
-def test_it_opens_where_something_can_be_forced(open_page, home):
-    app = settled(open_page("what_if"), PAGE)
-    assert branches(app)[""]["outcome"] != "solved"
-    assert branches(app)[""]["steps"]
 
 
 def test_a_branch_comes_from_the_address_with_those_before_it(open_trained):
@@ -82,75 +62,49 @@ def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
         assert branches(app)[address(app)["branch"]]["outcome"] == "solved"
 
 
-def test_a_branch_that_is_none_is_one_sentence(open_page, home):
-    app = settled(open_page("what_if", domain="blocksworld", branch="<b>"), PAGE)
+def test_a_branch_that_is_none_is_one_sentence_and_an_overridable_rollout_is_shown(open_page, home):
+    app = settled(open_page("what_if", branch="<b>"), PAGE)
     assert "is not a branch" in words(app)
     assert set(branches(app)) == {""}
+    assert branches(app)[""]["outcome"] != "solved"
+    assert branches(app)[""]["steps"]
 
 
-def test_a_candidate_that_is_none_is_one_sentence_and_the_branch_before_is_shown(open_trained):
+def test_another_problem_has_no_branch_of_the_former_and_no_recordings_are_needed(open_trained, monkeypatch, tmp_path):
     app = open_trained(problem="p02", branch="1-9999")
-    assert set(branches(app)) == {""}
+    assert set(branches(app)) == {""}, "the branch before is shown"
     assert "branch" not in address(app)
-
-
-def test_another_problem_has_branches_of_its_own(open_trained):
     app = open_trained(problem="p02", branch="2-2", step="3")
     app = settled(choice(app, "Problem").select("p1").run(), PAGE)
     assert set(branches(app)) == {""}
     assert not {"branch", "step"} & set(address(app))
-
-
-def test_the_page_needs_no_recorded_rollouts(open_trained, monkeypatch, tmp_path):
     monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_trained(problem="p1")
     assert branches(app)[""]["problem"] == "p1"
 
 
-def test_without_any_model_it_says_how_to_make_one(open_page, home, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
-    app = open_page("what_if", domain="blocksworld")
-    assert "train one with `sgp train`" in words(app)
-
-
-def explained_step(app):
-    """Return an explained step (counted from 1), and the words of its first reason."""
-    data = branches(app)[""]
-    place, why = next((place, each["why"][0]) for place, each in enumerate(data["steps"], start=1) if each["why"])
-    return place, data["features"][why["reasons"][0][0]]
-
-
 @pytest.mark.slow
-def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
-    app = open_trained(problem="p02")
-    place, feature = explained_step(app)
+def test_a_feature_shows_the_training_that_gave_its_weight_and_plans_with_another_weight(open_trained):
+    before = branches(open_trained(problem="p02"))[""]
+    place, why = next((place, each["why"][0]) for place, each in enumerate(before["steps"], start=1) if each["why"])
     app = open_trained(problem="p02", step=str(place))
     assert choice(app, f"Step {place}, against").options[0].startswith("rank ")
     app = settled(button(app, "Show influential training examples").click().run(), PAGE)
     found = app.session_state["what if attribute_weight"]
-    assert found["request"]["feature"] == feature
+    assert found["request"]["feature"] == before["features"][why["reasons"][0][0]]
     (table,) = [each.value for each in app.get("html") if 'class="influences"' in each.value]
     assert table.count("<tr>") == 1 + len(found["influences"]) > 1
     assert all(each["problem"] in table and each["right"] in table for each in found["influences"])
-    assert f"{found['decisions']:,} training decisions contribute" in words(app).replace("\\", "")
-
-
-@pytest.mark.slow
-def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_trained):
-    app = open_trained(problem="p02")
-    place, _ = explained_step(app)
-    app = open_trained(problem="p02", step=str(place))
-    before = branches(app)[""]
+    assert f"{found['decisions']:,} training decisions contribute" in words(app)
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     same = app.session_state["what if reweighted"]["data"]
     assert [each["chosen"] for each in same["steps"]] == [each["chosen"] for each in before["steps"]]
-    assert "all choices are the same" in " ".join(each.value for each in app.info)
+    assert "all choices are the same" in words(app)
     app.number_input[0].set_value(-1.0)
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
-    turned = app.session_state["what if reweighted"]
-    said = " ".join(each.value for each in app.info).replace("\\", "")
-    assert f"times -1: {turned['data']['outcome']}" in said
-    assert f"(before: {before['outcome']}" in said
+    turned = app.session_state["what if reweighted"]["data"]
+    assert f"times -1: {turned['outcome']}" in words(app)
+    assert f"(before: {before['outcome']}" in words(app)
     assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
     app = button(app, "Restore the learned weight").click().run()
     assert "what if reweighted" not in app.session_state

@@ -1,24 +1,22 @@
-from __future__ import annotations
+"""Attempts of planners, their scores, their rollout files, and tables of coverage."""
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
 import sgp
-from sgp.datasets.importing import import_folder
-from sgp.errors import DomainMismatch, InputError, SuiteError
-from sgp.evaluation import attempts as attempts_module
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, SuiteError
 from sgp.evaluation import attempts as evaluation_attempts
-from sgp.evaluation.attempts import MEGABYTE, Attempt, Work, run_all, scores
+from sgp.evaluation.attempts import MEGABYTE, Attempt, RolloutRecorder, Work, attempt, run_all, scores, split_work
 from sgp.evaluation.scores import Measurement, Score, to_frame
-from sgp.methods.loading import load_planner
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
-from sgp.planning.planner import NO_LIMIT, Limit
-from sgp.planning.rollout import Outcome
+from sgp.planning.planner import NO_LIMIT, Limit, Planner
+from sgp.planning.subject import Subject
 from sgp.reports.table import CAPTIONS
-from sgp.reports.tables import coverage_figure, coverage_table, pool_seeds
+from sgp.reports.tables import coverage_figure
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
@@ -32,35 +30,27 @@ def attempts():
         return Attempt(name, name * 8, size, outcome, tuple(["(a)"] * plan), plan + 1, seconds, memory=memory)
 
     return [
-        one("p", 4, Outcome.SOLVED, 6, 0.5),
-        one("q", 4, Outcome.HORIZON, 0, 1.5),
-        one("r", 6, Outcome.SOLVED, 10, 1.0),
-        one("s", 6, Outcome.SOLVED, 0, 1.0),
+        one("p", 4, sgp.Outcome.SOLVED, 6, 0.5),
+        one("q", 4, sgp.Outcome.HORIZON, 0, 1.5),
+        one("r", 6, sgp.Outcome.SOLVED, 10, 1.0),
+        one("s", 6, sgp.Outcome.SOLVED, 0, 1.0),
     ]
 
 
-def test_scores_by_hand():
-    found = {
-        (each.metric, each.size): each
-        for each in scores(SUBJECT, attempts(), {"pppppppp": 4, "rrrrrrrr": 10, "ssssssss": 0})
-    }
+def test_scores_by_hand_and_coverage_with_its_number_of_distinct_problems():
+    experts = {"pppppppp": 4, "rrrrrrrr": 10, "ssssssss": 0}
+    found = {(each.metric, each.size): each for each in scores(SUBJECT, attempts(), experts)}
     values = {key: (score.value, score.count) for key, score in found.items()}
-    assert values["coverage", None] == (0.75, 4)
-    assert values["coverage", 4] == (0.5, 2)
-    assert values["coverage", 6] == (1.0, 2)
-    assert values["plan_length", None] == (16 / 3, 3)
-    assert values["plan_length_ratio", None] == ((6 / 4 + 1.0) / 2, 2)
-    assert values["seconds", None] == (1.0, 4)
-    assert values["memory", None] == (6, 4), "of a process, not of a problem"
-    assert ("memory", 4) not in values
-    assert values["decisions", None] == ((7 + 1 + 11 + 1) / 4, 4)
-    assert values["outcome_solved", None] == (3, 4)
-    assert values["outcome_horizon", None] == (1, 4)
-    assert ("outcome_stuck", None) not in values
+    expected = {
+        **{("coverage", None): (0.75, 4), ("coverage", 4): (0.5, 2), ("coverage", 6): (1.0, 2)},
+        **{("plan_length", None): (16 / 3, 3), ("plan_length_ratio", None): ((6 / 4 + 1.0) / 2, 2)},
+        **{("seconds", None): (1.0, 4), ("decisions", None): ((7 + 1 + 11 + 1) / 4, 4), ("memory", None): (6, 4)},
+        **{("outcome_solved", None): (3, 4), ("outcome_horizon", None): (1, 4)},
+    }
+    assert {key: values[key] for key in expected} == expected
+    assert not {("memory", 4), ("outcome_stuck", None)} & values.keys(), "memory is of a process, not of a problem"
     assert all(score.paper == "" and score.seed == 13 for score in found.values())
 
-
-def test_coverage_tells_how_many_problems_are_distinct():
     def distinct(likes):
         found = scores(SUBJECT, attempts(), {}, likes)
         return {each.size: each.distinct for each in found if each.metric == "coverage"}, found
@@ -74,8 +64,7 @@ def test_coverage_tells_how_many_problems_are_distinct():
     assert distinct(None)[0] == {None: None, 4: None, 6: None}, "of a sample to draw one again is part of it"
 
 
-def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
+def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, in_shared_home):
     run = quick_run("state-centric", "visitall")
     found = sgp.evaluate([run.folder], "state-centric", ["interpolation"])
     tried = found.attempts[str(run.folder), "default", "interpolation"]
@@ -92,66 +81,53 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
 
 
 @pytest.mark.slow
-def test_the_number_of_processes_changes_no_attempt(quick_run, shared_home, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(attempts_module, "CHUNK", 3)
+def test_the_number_of_processes_changes_no_attempt(quick_run, in_shared_home, monkeypatch):
+    monkeypatch.setattr(evaluation_attempts, "CHUNK", 3)
     runs = [quick_run(key, "blocksworld").folder for key in ("state-centric", "random-successor")]
 
     def judged(jobs):
         found = sgp.evaluate(runs, "state-centric", ["validation", "interpolation"], jobs, Limit(actions=30))
-        return {
-            key: [(each.outcome, each.plan, each.decisions) for each in tried] for key, tried in found.attempts.items()
-        }
+        tried = found.attempts.items()
+        return {key: [(each.outcome, each.plan, each.decisions) for each in of] for key, of in tried}
 
     assert judged(1) == judged(2)
 
 
-def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_home, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(attempts_module, "CHUNK", 4)
+def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, in_shared_home, monkeypatch):
+    monkeypatch.setattr(evaluation_attempts, "CHUNK", 4)
     folder = str(quick_run("random-successor", "visitall").folder)
     work = Work(folder, "identity", SUITE.problems("visitall", "interpolation")[:12], NO_LIMIT)
-    tried = []
-    real = attempts_module.attempt
-
-    def counting(planner, problems, limit, keeping=None, stop_at=99):
-        if len(tried) == stop_at:
-            raise KeyboardInterrupt
-        tried.append([problem.name for problem in problems])
-        return real(planner, problems, limit, keeping)
-
-    whole = run_all([work], load_planner, 1, "whole")
-    monkeypatch.setattr(attempts_module, "attempt", lambda *args: counting(*args, stop_at=2))
+    whole = run_all([work], sgp.load_planner, 1, "whole")
+    tried = Mock(wraps=evaluation_attempts.attempt, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt])
+    monkeypatch.setattr(evaluation_attempts, "attempt", tried)
     with pytest.raises(KeyboardInterrupt):
-        run_all([work], load_planner, 1, "interrupted")
-    assert len(tried) == 2
-    monkeypatch.setattr(attempts_module, "attempt", counting)
-    resumed = run_all([work], load_planner, 1, "resumed")
-    assert len(tried) == 3, "the two finished chunks are not tried again"
+        run_all([work], sgp.load_planner, 1, "interrupted")
+    assert tried.call_count == 3
+    tried.side_effect = None
+    resumed = run_all([work], sgp.load_planner, 1, "resumed")
+    assert tried.call_count == 4, "the two finished chunks are not tried again"
     plans = [[(each.problem, each.outcome, each.plan) for each in found[0]] for found in (whole, resumed)]
     assert plans[0] == plans[1]
-    run_all([work], load_planner, 1, "afresh")
-    assert len(tried) == 6, "a finished evaluation measures again"
+    run_all([work], sgp.load_planner, 1, "afresh")
+    assert tried.call_count == 7, "a finished evaluation measures again"
 
 
-def test_a_run_plans_on_another_suite_of_its_domain(quick_run, shared_home, tmp_path, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
+def test_a_run_plans_on_another_suite_of_its_domain(quick_run, in_shared_home, tmp_path):
     (tmp_path / "tower" / "test").mkdir(parents=True)
-    (tmp_path / "tower" / "domain.pddl").write_text(BLOCKS.replace("(domain blocksworld)", "(domain blocksworld)"))
+    (tmp_path / "tower" / "domain.pddl").write_text(BLOCKS)
     problem = blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)")
     (tmp_path / "tower" / "test" / "p.pddl").write_text(problem.problem_pddl)
-    import_folder(tmp_path, "towers")
+    sgp.import_folder(tmp_path, "towers")
     found = sgp.evaluate([quick_run("state-centric", "blocksworld").folder], "towers", ["test"])
     coverage = next(found.scores[found.scores.metric == "coverage"].itertuples())
     assert (coverage.domain, coverage.suite) == ("tower", "towers")
     assert coverage.note.endswith("; trained on state-centric")
 
 
-def test_a_suite_without_the_domain_says_what_differs(quick_run, shared_home, tmp_path, monkeypatch):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
+def test_a_suite_without_the_domain_says_what_differs(quick_run, in_shared_home, tmp_path):
     (tmp_path / "domain.pddl").write_text(COURIER)
     (tmp_path / "p.pddl").write_text(COURIER_PROBLEM)
-    import_folder(tmp_path, "couriers")
+    sgp.import_folder(tmp_path, "couriers")
     run = quick_run("state-centric", "gripper")
     with pytest.raises(DomainMismatch, match=r"lacks the predicates at-robby/1, ball/1.*adds the predicates closed/1"):
         sgp.evaluate([run.folder], "couriers", ["problems"])
@@ -170,11 +146,11 @@ def ours(method, variant, value, seed=13, domain="blocksworld"):
 
 
 def table(scores, title="title", *args, **options):
-    return coverage_table(to_frame(scores), title, *args, **options)
+    return sgp.coverage_table(to_frame(scores), title, *args, **options)
 
 
 def cell(scores):
-    (found,) = pool_seeds(to_frame(scores), ()).itertuples()
+    (found,) = sgp.pool_seeds(to_frame(scores), ()).itertuples()
     return found
 
 
@@ -193,8 +169,8 @@ def test_tables_put_the_published_line_below_ours():
         ("n w x1", ".00 [.00, .56]"),
     ]
     assert shown.headings == ("planner", "blocksworld")  # one split: a column for each domain
-    assert CAPTIONS["other_instances"] in shown.caption
     assert words(table([*mine, *theirs], all_published=True))[-1] == ("x, published", ".10 ±.10 [.01, .64]")
+    assert CAPTIONS["other_instances"] in shown.caption
     assert CAPTIONS["other_instances"] not in table(mine).caption
     assert "<td>m v x1</td><td>1.00 [.44, 1.00]</td>" in shown._repr_html_()
 
@@ -211,19 +187,16 @@ def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
         ("m v x1", ".00 [.00, .56]", ""),
     ]
     assert table(mine, splits=["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
-
-
-def test_domains_with_splits_of_their_own_name_them():
     mine = [replace(ours("m", "v", 1.0), split=split, count=5) for split in ("20-blocks", "34-blocks")]
     mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", count=5)]
     shown = table(mine)
+    assert shown.headings == ("planner", "", ""), "domains with splits of their own name them"
     assert words(shown) == [
         ("blocksworld", "20-blocks, n = 5", "34-blocks, n = 5"),
         ("m v x1", "1.00 [.57, 1.00]", "1.00 [.57, 1.00]"),
         ("gripper", "84-balls, n = 5", ""),
         ("m v x1", ".00 [.00, .43]", ""),
     ]
-    assert shown.headings == ("planner", "", "")
 
 
 def test_intervals_of_tables_are_on_distinct_problems():
@@ -262,16 +235,17 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
 @pytest.mark.slow
 def test_the_papers_other_tables_have_their_counterparts():
     def ours_of(metric, variant, value, domain):
-        return Score(method="state-centric", variant=variant, domain=domain, suite="s", split="", metric=metric,
-                     value=value, count=0, seed=13)  # fmt: skip
+        named = {"method": "state-centric", "suite": "s", "split": "", "count": 0, "seed": 13}
+        return Score(**named, variant=variant, domain=domain, metric=metric, value=value)
 
-    mine = [
-        ours_of("dimension", "wl-xgboost-delta", 302, "gripper"),
-        ours_of("parameters", "wl-lstm-state", 1552942, "gripper"),
-        ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
-        ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
-    ]
-    mine = to_frame(mine)
+    mine = to_frame(
+        [
+            ours_of("dimension", "wl-xgboost-delta", 302, "gripper"),
+            ours_of("parameters", "wl-lstm-state", 1552942, "gripper"),
+            ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
+            ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
+        ]
+    )
     third = sgp.paper_table("state-centric", 3, mine)
     assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
     assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
@@ -287,10 +261,8 @@ def test_the_papers_other_tables_have_their_counterparts():
 
 def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
     table = "(ontable a) (ontable b) (clear a) (clear b)"
-    planner, problems = (
-        sgp.Planner(by_name(pick_up=0.0, stack=0.0)),
-        [blocks_problem("a b", table, goal) for goal in ("(on a b)", "(on a b) (on b a)", "(ontable a)")],
-    )
+    planner = sgp.Planner(by_name(pick_up=0.0, stack=0.0))
+    problems = [blocks_problem("a b", table, goal) for goal in ("(on a b)", "(on a b) (on b a)", "(ontable a)")]
     before = evaluation_attempts.attempt(planner, problems, NO_LIMIT)
     monkeypatch.setattr(validation, "val_program", lambda: Path("/bin/false-friend"))
     found = evaluation_attempts.attempt(planner, problems, NO_LIMIT)
@@ -298,3 +270,39 @@ def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
     assert [each.solved for each in found] == [True, False, True]
     assert all(("judged by sgp's simulator" in each.reason) == each.solved for each in found)
     assert not any("judged by" in each.reason for each in before)
+
+
+ABOUT = Subject(method="m", variant="v", domain="blocksworld", suite="state-centric", split="validation", seed=7)
+
+
+def problems():
+    return sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+
+
+def test_every_attempt_leaves_a_file_that_the_dashboard_shows_and_planners_have_files_of_their_own(home, tmp_path):
+    recording = RolloutRecorder(sgp.own_rollouts_folder(), ABOUT)
+    costs = by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2)
+    attempts = attempt(Planner(costs), problems(), NO_LIMIT, recording)
+    library = sgp.recorded_rollouts(sgp.own_rollouts_folder())
+    assert not library.damaged
+    recorded = {each.head["name"]: each.head["outcome"] for each in library.rollouts}
+    assert recorded == {each.problem: each.outcome.value for each in attempts}
+    assert {each.about for each in library.rollouts} == {ABOUT}
+    assert all(step["note"] == {} for each in library.rollouts for step in each.steps)
+    made = [RolloutRecorder(tmp_path, replace(ABOUT, decoding=name)).path("p") for name in ("", "default", "greedy")]
+    made.append(RolloutRecorder(tmp_path, replace(ABOUT, selected_by="loss")).path("p"))
+    variants = "v", "v", "v-greedy", "v-loss"
+    names = [f"blocksworld-m-{variant}-seed7-state-centric-validation-p.jsonl" for variant in variants]
+    assert [file.name for file in made] == names
+    bare = Work("planner", "identity", problems(), NO_LIMIT)
+    recording = Work("planner", "identity", problems(), NO_LIMIT, RolloutRecorder(tmp_path, ABOUT))
+    assert bare.file != recording.file, "attempts without rollouts are made again"
+    assert all(chunk.recorder == recording.recorder for chunk in split_work(recording))
+
+
+def test_what_is_kept_of_rollouts_that_nobody_records_is_refused(quick_run):
+    run = quick_run("random-successor", "gripper")
+    with pytest.raises(ConfigurationError, match="keep is 'steps'"):
+        sgp.evaluate([run.folder], "state-centric", ["validation"], keep="steps")
+    with pytest.raises(ConfigurationError, match="keep is 'stpes'; expected one of auto, steps, plan"):
+        sgp.evaluate([run.folder], "state-centric", ["validation"], keep="stpes")

@@ -1,37 +1,39 @@
-from __future__ import annotations
+"""Scores and the table of metrics."""
 
+import ast
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import sgp
 from sgp.errors import StoreError
-from sgp.evaluation.scores import Score, load_scores, read_scores, select, to_frame, wilson, write_scores
+from sgp.evaluation.scaling import OWN_METRICS, PROPERTIES
+from sgp.evaluation.scores import (
+    DIAGNOSTICS,
+    METRICS,
+    Score,
+    load_scores,
+    read_scores,
+    select,
+    to_frame,
+    wilson,
+    write_scores,
+)
+from sgp.experiments.grid import FACTS
+from sgp.reports.papers import beside_ours
 
 SCORE = Score(
-    method="state-centric",
-    variant="wl-xgboost-delta",
-    domain="gripper",
-    suite="state-centric",
-    split="validation",
-    metric="coverage",
-    value=0.1 + 0.2,
-    count=3,
-    seed=13,
+    **{"method": "state-centric", "variant": "wl-xgboost-delta", "domain": "gripper", "suite": "state-centric"},
+    **{"split": "validation", "metric": "coverage", "value": 0.1 + 0.2, "count": 3, "seed": 13},
 )
+# Known from the literature: 3/3 and 0/18; 50/100 by the formula.
+WILSON = [(1.0, 3, 0.4385, 1.0), (0.0, 18, 0.0, 0.1759), (0.5, 100, 0.4038, 0.5962), (0.5, 20, 0.2993, 0.7007)]
 
 
-@pytest.mark.parametrize(
-    ("value", "count", "low", "high"),
-    [  # known from the literature: 3/3 and 0/18; 50/100 by the formula
-        (1.0, 3, 0.4385, 1.0),
-        (0.0, 18, 0.0, 0.1759),
-        (0.5, 100, 0.4038, 0.5962),
-        (0.5, 20, 0.2993, 0.7007),
-        (0.5, 0, 0.0, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("value", "count", "low", "high"), [*WILSON, (0.5, 0, 0.0, 1.0)])
 def test_wilson_intervals(value, count, low, high):
     assert wilson(value, count) == pytest.approx((low, high), abs=1e-4)
 
@@ -83,11 +85,7 @@ ENTRY = SCORE.__dict__ | {"value": 0.5}
         ("a.json", b"5", "holds no list of scores"),
         ("a.json", b'[{"method": "x"', r"a\.json is no complete JSON"),
         ("a.json", b'[{"value": NaN}]', r"a\.json, entry 1 is no score"),
-        (
-            "a.json",
-            json.dumps([ENTRY, ENTRY | {"value": 1.5}]).encode(),
-            "entry 2 .*coverage of 1.5 on 3 problems",
-        ),
+        ("a.json", json.dumps([ENTRY, ENTRY | {"value": 1.5}]).encode(), "entry 2 .*coverage of 1.5 on 3 problems"),
         ("a.json", json.dumps([ENTRY | {"distinct": 4}]).encode(), "4 of 3 problems cannot be distinct"),
         ("a.json", json.dumps([ENTRY | {"distinct": 0}]).encode(), "0 of 3 problems cannot be distinct"),
         ("a.csv", b"x,y\n1,2\n", r"a\.csv, entry 1 is no score"),
@@ -101,3 +99,36 @@ def test_files_without_scores_are_refused(name, content, message, tmp_path):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(StoreError, match=message):
         read_scores(tmp_path / name)
+
+
+ROOT = Path(sgp.__file__).parent
+
+
+def emitted():
+    """Metrics as literals in the code: an argument `metric`, or the first argument that makes a score."""
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            named = [word.value for word in node.keywords if word.arg == "metric"]
+            makes = isinstance(node.func, ast.Name) and node.func.id in ("score", "add")
+            for value in [*named, *(node.args[:1] if makes else [])]:
+                if isinstance(value, ast.Constant):
+                    yield value.value
+
+
+def test_every_metric_that_is_emitted_is_in_the_table_and_says_how_it_is_written_and_which_way_is_better():
+    found = set(emitted())
+    assert {"coverage", "expert_rank", "indistinguishable", "unsolvable"} <= found
+    found |= {*OWN_METRICS, *PROPERTIES, *FACTS, *DIAGNOSTICS}
+    found |= {*sgp.load_scores().metric, *sgp.load_scores("measured/scaling").metric, *beside_ours().metric}
+    assert found <= METRICS.keys()
+    assert METRICS["coverage"].show(0.5) == "0.50"
+    assert METRICS["parameters"].show(1552942) == "1,552,942"
+    assert METRICS["scale"].show(46.0) == "46"
+    assert METRICS["coverage"].rank(1.0) < METRICS["coverage"].rank(0.5)
+    assert METRICS["expert_rank"].rank(1.0) < METRICS["expert_rank"].rank(2.0)
+    assert METRICS["fits"].rank(1.0) == METRICS["fits"].rank(0.5)
+    assert (METRICS["outcome_solved"].better, METRICS["outcome_stuck"].better) == ("higher", "lower")
+    assert [METRICS[name].heading for name in ("expert_top1", "expert_top3")] == ["top-1", "top-3"]
+    assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)

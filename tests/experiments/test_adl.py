@@ -1,7 +1,5 @@
 """An ADL domain from import to the last plan: users see the actions of their file."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -24,10 +22,8 @@ EITHER = "(or (forall (?x - lamp) (not (on ?x))) (forall (?x - lamp) (on ?x)))"
 def lamps(count: int, on: str, goal: str = "(forall (?x - lamp) (not (on ?x)))") -> str:
     names = [f"l{number}" for number in range(count)]
     init = [f"(on l{each})" for each in on] + [f"(beside {a} {b})" for a, b in pairwise(names)]
-    return (
-        f"(define (problem lamps) (:domain lights) (:objects {' '.join(names)} - lamp)\n"
-        f" (:init {' '.join(init)})\n (:goal {goal}))"
-    )
+    objects, atoms = " ".join(names), " ".join(init)
+    return f"(define (problem lamps) (:domain lights) (:objects {objects} - lamp) (:init {atoms})\n (:goal {goal}))"
 
 
 def call(*words):
@@ -52,7 +48,7 @@ def trained(home, tmp_path, caplog):
     return tmp_path / "in" / "lights", out.strip().splitlines()[-1]
 
 
-def test_what_was_learned_solves_larger_problems_in_the_actions_of_the_file(trained, tmp_path, caplog):
+def test_what_was_learned_solves_larger_problems_and_other_goals_in_the_actions_of_the_file(trained, tmp_path, caplog):
     folder, run = trained
     (folder / "large.pddl").write_text(lamps(9, "78"))
     files = ["--plan", tmp_path / "plan", "--rollout", tmp_path / "r.jsonl", "--html", tmp_path / "r.html"]
@@ -66,24 +62,6 @@ def test_what_was_learned_solves_larger_problems_in_the_actions_of_the_file(trai
     (step,) = rollout.steps
     assert {each.actions[0].name for each in step.candidates} < {f"press-{case}" for case in range(1, 5)}
     assert playback(read_recorded(tmp_path / "r.jsonl")[0])["length"] == 1
-
-
-def test_expert_plans_beside_problems_are_replayed_and_evaluated_plans_are_of_the_file(trained):
-    suite = sgp.load_suite("mine")
-    (kept, *_) = sgp.datasets.training_data.demonstrations(suite, "lights", "train")
-    assert [str(each) for each in kept.plan] == ["(press l0 l1)", "(press l1 l2)"]
-    trajectory = kept.replayed()
-    states = expert_states(
-        trajectory.task.domain_text, frozenset(trajectory.task.atoms(trajectory.states[0])), trajectory.actions
-    )
-    assert states[-1] == frozenset(trajectory.task.atoms(trajectory.states[-1]))
-    found = sgp.evaluate([trained[1]], "mine", ["test"])
-    ((attempt,),) = found.attempts.values()
-    assert attempt.plan == ("(press l3 l4)",)
-
-
-def test_the_first_alternative_of_a_goal_that_is_solved_counts(trained, tmp_path):
-    folder, run = trained
     (folder / "either.pddl").write_text(lamps(4, "01", EITHER))
     files = ["--rollout", tmp_path / "r.jsonl"]
     code, out, _ = call("solve", folder / "domain.pddl", folder / "either.pddl", "--run", run, *files)
@@ -94,7 +72,17 @@ def test_the_first_alternative_of_a_goal_that_is_solved_counts(trained, tmp_path
     assert len(rollout.task.goal) == 4
 
 
-def test_the_dashboard_reads_solves_and_replays_it(trained):
+def test_expert_plans_are_replayed_evaluated_plans_are_of_the_file_and_the_dashboard_shows_it(trained):
+    suite = sgp.load_suite("mine")
+    (kept, *_) = sgp.datasets.training_data.demonstrations(suite, "lights", "train")
+    assert [str(each) for each in kept.plan] == ["(press l0 l1)", "(press l1 l2)"]
+    trajectory = kept.replayed()
+    first = frozenset(trajectory.task.atoms(trajectory.states[0]))
+    states = expert_states(trajectory.task.domain_text, first, trajectory.actions)
+    assert states[-1] == frozenset(trajectory.task.atoms(trajectory.states[-1]))
+    found = sgp.evaluate([trained[1]], "mine", ["test"])
+    ((attempt,),) = found.attempts.values()
+    assert attempt.plan == ("(press l3 l4)",)
     run = trained[1]
     for text, plan in ((lamps(3, "12"), "(press l1 l2)"), (lamps(4, "01", EITHER), "(press l2 l3)")):
         problem = {"name": "", "domain": LIGHTS, "problem": text}

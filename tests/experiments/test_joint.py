@@ -1,9 +1,8 @@
 """One training, and the planners selected from it by three validation methods."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -16,23 +15,14 @@ from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
-from sgp.experiments.joint import (
-    LARGER_SIZES,
-    VALIDATIONS,
-    DynamicConfig,
-    JointTraining,
-    Validated,
-    joint_table,
-    train_jointly,
-)
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
 from sgp.planning.strategies import OtherPlanner
 from sgp.planning.task import Task
-from tests.analysis.walking import PDDL, corridor
+from tests.evaluation.walking import PDDL, corridor
 
-RULES = DynamicConfig(problems=2, threshold=0.9)
+RULES = joint.DynamicConfig(problems=2, threshold=0.9)
 
 
 @pytest.fixture
@@ -45,7 +35,7 @@ def method(home, monkeypatch):
 
 
 def train(**arguments):
-    return train_jointly("contrastive-jumps", "logistics", "scaling", config=RULES, **arguments)
+    return joint.train_jointly("contrastive-jumps", "logistics", "scaling", config=RULES, **arguments)
 
 
 def test_every_validation_selects_from_the_same_checkpoints(method, home):
@@ -57,10 +47,9 @@ def test_every_validation_selects_from_the_same_checkpoints(method, home):
     assert untrained.loss > trained.loss
     assert untrained.coverage < trained.coverage
     assert untrained.dynamic < trained.dynamic
-    assert found.selected == dict.fromkeys(VALIDATIONS, 1)
+    assert found.selected == dict.fromkeys(joint.VALIDATIONS, 1)
     for by, run in found.runs.items():
-        assert run.key.variant == f"aiw+by={by}"
-        assert run.record["facts"]["selection"]["by"] == by
+        assert (run.key.variant, run.record["facts"]["selection"]["by"]) == (f"aiw+by={by}", by)
         assert run.training["loss"]["l2"] == 0.1
     assert len({found.runs[by].planner_sha256 for by in ("loss", "coverage")}) == 1, "one planner under two names"
     assert len({run.sha256 for run in found.runs.values()}) == 3
@@ -105,15 +94,11 @@ def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, mon
 
 @pytest.mark.slow
 def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(method, home, monkeypatch):
-    def stop(validated):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train(watch=stop)
+        train(watch=Mock(side_effect=KeyboardInterrupt))
     seen = []
     found = train(watch=seen.append)
-    assert len(seen) == 1
-    assert len(found.checkpoints) == 2
+    assert (len(seen), len(found.checkpoints)) == (1, 2)
     monkeypatch.setattr(type(method), "checkpoints", lambda *_: pytest.fail("trained once more"))
     again = train()
     assert again.checkpoints == found.checkpoints
@@ -123,7 +108,7 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
 @pytest.mark.slow
 def test_a_state_centric_planner_is_selected_among_rounds(home):
     tiny = {"parts": "2", "wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
-    found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
+    found = joint.train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
     assert len(found.checkpoints) == 2
     rounds = [int(each.name.removeprefix("round ")) for each in found.checkpoints]
     for by, run in found.runs.items():
@@ -133,8 +118,8 @@ def test_a_state_centric_planner_is_selected_among_rounds(home):
 
 
 def test_the_first_of_equally_good_checkpoints_is_selected():
-    one = Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
-    other = Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
+    one = joint.Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
+    other = joint.Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
     shorter = replace(one, sizes={16: 0.5, 17: 1.0}, actions=20.0)
     assert joint._selected([replace(one, actions=21.0), shorter])["dynamic"] == 1, "of one coverage, by shorter plans"
@@ -142,14 +127,14 @@ def test_the_first_of_equally_good_checkpoints_is_selected():
     assert joint._selected([longer, shorter])["dynamic"] == 0, "about as short, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
-    sheet = joint_table(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
+    sheet = joint.joint_table(joint.JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 
 
 @pytest.mark.slow
 def test_bad_input_is_a_sentence(method, home):
     with pytest.raises(InputError, match="makes one planner"):
-        train_jointly("zero-change", "gripper", "scaling")
+        joint.train_jointly("zero-change", "gripper", "scaling")
     train(watch=lambda validated: None)
     (file,) = home.glob("joint/*/snapshots.json")
     file.write_text('[{"name": 1}]')
@@ -168,9 +153,7 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
     assert measured.exit_code == 0, measured.output
     scores = read_scores(home / "curve.csv")
-    assert set(zip(scores.variant, scores.selected_by, strict=True)) == {("aiw", "dynamic")}, (
-        "by default the dynamic validation selects"
-    )
+    assert set(zip(scores.variant, scores.selected_by, strict=True)) == {("aiw", "dynamic")}, "selects by default"
     assert set(scores.split) == {"scaling"}
     wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
     assert wrong.exit_code == 2
@@ -179,9 +162,9 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 
 @pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
-    rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
+    rules = replace(joint.LARGER_SIZES, problems=2, multiples=(2, 3))
     monkeypatch.setattr(joint, "LARGER_SIZES", rules)
-    found = train_jointly("contrastive-jumps", "gripper", "state-centric")
+    found = joint.train_jointly("contrastive-jumps", "gripper", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
     for each in found.checkpoints:
         assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
@@ -199,7 +182,7 @@ def corridors(folder, texts, domain=PDDL):
 
 def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_told(method, home, caplog, tmp_path):
     corridors(tmp_path, [corridor(rooms, 1) for rooms in range(3, 11)])
-    found = train_jointly("contrastive-jumps", "walking", "corridors")
+    found = joint.train_jointly("contrastive-jumps", "walking", "corridors")
     assert "no problems of walking with more than " in caplog.text
     assert "the validation falls back on the 2 largest of suite corridors" in caplog.text
     assert {tuple(each.sizes) for each in found.checkpoints} == {(9, 10)}
@@ -215,27 +198,21 @@ def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, 
     corridors(tmp_path, [paired(corridor(rooms, 1)) for rooms in range(3, 7)], paired(PDDL))
     data = load_training_data(joint.load_suite("corridors"), "walking")
     plain, passing = method.checkpoints(method.variants["aiw"], data, tmp_path, 1, "cpu")
-    assert passing.like == plain.name
-    assert passing.loss == plain.loss
+    assert (passing.like, passing.loss) == (plain.name, plain.loss)
     data = load_training_data(joint.load_suite("state-centric"), "blocksworld")
     plain, passing = method.checkpoints(method.variants["aiw"], data, tmp_path, 1, "cpu")
     assert not passing.like
     assert passing.loss != plain.loss
 
 
-def test_one_training_problem_will_do(method, home, tmp_path):
-    corridors(tmp_path, [corridor(5, 1)])
-    assert train_jointly("contrastive-jumps", "walking", "corridors").checkpoints[1].coverage == 1
-
-
 def test_a_training_problem_that_has_no_plan_is_named(method, home, tmp_path):
     corridors(tmp_path, [corridor(5, 1), corridor(5, 1, closed=True)])
     with pytest.raises(UnsolvableProblem, match=r"p1 has no plan .*remove or mend the problem"):
-        train_jointly("contrastive-jumps", "walking", "corridors")
+        joint.train_jointly("contrastive-jumps", "walking", "corridors")
 
 
-def test_missing_plans_are_made_soon(method, home, tmp_path):
-    suite = corridors(tmp_path, [corridor(rooms, 1) for rooms in range(3, 6)])
-    train_jointly("contrastive-jumps", "walking", "corridors")
-    made = [plan.configuration for plan in expert_plans(suite, "walking", "train").values()]
-    assert made == ["astar-lmcut 2s"] * 3
+def test_one_training_problem_will_do_and_missing_plans_are_made_soon(method, home, tmp_path):
+    suite = corridors(tmp_path, [corridor(5, 1)])
+    assert joint.train_jointly("contrastive-jumps", "walking", "corridors").checkpoints[1].coverage == 1
+    (made,) = expert_plans(suite, "walking", "train").values()
+    assert made.configuration == "astar-lmcut 2s"

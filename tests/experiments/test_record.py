@@ -1,25 +1,28 @@
-"""Recording rollouts for the dashboard: selection, maps, and no repeated recording."""
-
-from __future__ import annotations
+"""Rollouts recorded for the dashboard, and planners that come with the package."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
 import sgp
+from sgp.datasets.runs import open_run
+from sgp.datasets.store import data_folder
+from sgp.evaluation.scores import select
+from sgp.experiments import bundle
+from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
 from sgp.experiments.record import SPLIT, Recording, record, record_attempted
 from sgp.planning.recorded import map_file
+from sgp.reports.card import saved_scores
 from sgp.viewer.playback import playback
 
 
 @pytest.mark.slow
 def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home, monkeypatch, tmp_path):
     suite = sgp.load_suite("state-centric")
-    monkeypatch.setattr(
-        "sgp.experiments.record.load_suite",
-        lambda name: replace(suite, domains={"blocksworld": suite.domain("blocksworld")}),
-    )
+    one = replace(suite, domains={"blocksworld": suite.domain("blocksworld")})
+    monkeypatch.setattr("sgp.experiments.record.load_suite", lambda name: one)
     monkeypatch.setattr("sgp.experiments.record._SPACE", 20_000)
     monkeypatch.setattr("sgp.experiments.record._SEARCHED", 16)  # so that LAMA searches from few states
     (tmp_path / "old.jsonl").write_text("")
@@ -65,3 +68,27 @@ def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_
     assert record_attempted(tmp_path, run, "state-centric", tried) == files
     assert written == {file: (file.stat().st_mtime_ns, map_file(file).stat().st_mtime_ns) for file in files}
     assert json.loads((run.folder / "map.json").read_text())["run"]["variant"] == run.key.variant
+
+
+@pytest.mark.slow
+def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_path, monkeypatch, caplog):
+    for part in ("domain.pddl", "train", "validation"):
+        source = data_folder() / "benchmarks" / "state-centric" / "gripper" / part
+        target = tmp_path / "some" / "gripper" / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+    suite = sgp.import_folder(tmp_path / "some", "some")
+    (folder,) = ship(tmp_path / "planners", suites=["some"])
+    assert folder == tmp_path / "planners" / "gripper"
+    run = open_run(folder)
+    assert (run.key.method, run.key.suite) == ("contrastive-jumps", "some")
+    (whole,) = select(saved_scores(run), metric="coverage", size=None).itertuples()
+    problems = sgp.load_suite(MEASURED_ON).problems("gripper", MEASURED_ON)
+    assert whole.count == len(problems) == len({sgp.canonical_form(sgp.Task(each)) for each in problems}) == COUNT
+    largest = max(entry.size for entry in suite.domain("gripper").splits["train"])
+    assert {sgp.Task(problem).size for problem in problems} == {2 * largest}
+    assert f"of {COUNT} |" in (folder / "card.md").read_text()
+    monkeypatch.setattr(bundle, "LIMIT", sgp.Limit(decisions=1))
+    assert ship(tmp_path / "others", suites=["some"]) == [], "the same training, which now solves nothing"
+    assert "gripper: the planner solves none of the problems" in caplog.text
+    assert not (tmp_path / "others").exists()

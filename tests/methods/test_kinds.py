@@ -1,8 +1,5 @@
-"""Methods of every kind: training data, result, and discovery by their file in the folder."""
+"""Methods of every kind: training data, result, and discovery by their file in the folder; sentence encoders."""
 
-from __future__ import annotations
-
-import json
 import sys
 from io import StringIO
 
@@ -15,29 +12,35 @@ from sgp import methods
 from sgp.datasets import runs
 from sgp.datasets.runs import open_run
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, MissingLibrary, StoreError, SuiteError
-from sgp.experiments.joint import train_jointly
-from sgp.methods.loading import load_model, load_planner
-from sgp.planning.task import Task
+from sgp.experiments import listing
+from sgp.files import read_json, write_json
+from sgp.methods.state_encoders import Text
 
+# Modules of methods. The first learns action costs from demonstrations: rare schemas in expert plans are expensive.
+# The second learns from problems alone: random walks by its seed in all problems. The third learns from transitions of
+# several domains the mean change of atom counts by action schema, and does not plan.
 HEAD = """
+import json
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 import numpy as np
 from sgp.datasets.training_data import Demonstrations, Problems, Transitions
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.policies.decoding import BeamDecoding
+from sgp.policies.random_successor import RandomSuccessor
 
 @dataclass(frozen=True)
 class Training:
     times: int = 1
+
+class Base:
+    libraries, paper = (), ""
+    def deterministic(self, training): return True
+    def invariant(self, training): return True
+
 """
-
-# Learns action costs from demonstrations: rare schemas in expert plans are expensive.
-FROM_DEMONSTRATIONS = (
-    HEAD
-    + """
-import json
-from collections import Counter
-
+KINDS = {
+    "frequent_schema": """
 @dataclass(frozen=True)
 class Frequent:
     counts: dict
@@ -46,50 +49,28 @@ class Frequent:
     def rank(self, nodes, choices):
         return [Ranking(np.array([-float(self.counts.get(e.actions[-1].name, 0)) for e in c])) for c in choices]
 
-class Method:
-    key, title, paper, libraries, learns_from = "frequent-schema", "Frequent", "", (), Demonstrations
+class Method(Base):
+    key, title, learns_from = "frequent-schema", "Frequent", Demonstrations
     variants, decodings = {"counts": Training()}, {"default": BeamDecoding(), "wide": BeamDecoding(beam=2)}
-    def deterministic(self, training): return True
-    def invariant(self, training): return True
     def train(self, training, data, draft):
         counts = Counter(action.name for each in data.train for action in each.actions)
         (draft.folder / "counts.json").write_text(json.dumps(counts))
         return self.decodings["default"].planner(Frequent(dict(counts)), one_step)
     def load(self, run, decoding):
         return decoding.planner(Frequent(json.loads((run.folder / "counts.json").read_text())), one_step)
-
-METHOD = Method()
-"""
-)
-
-# Learns from problems alone: random walks by its seed in all problems.
-FROM_PROBLEMS = (
-    HEAD
-    + """
-from sgp.policies.random_successor import RandomSuccessor
-
-class Method:
-    key, title, paper, libraries, learns_from = "blind-walk", "Blind", "", (), Problems
+""",
+    "blind_walk": """
+class Method(Base):
+    key, title, learns_from = "blind-walk", "Blind", Problems
     variants, decodings = {"seeded": Training()}, {"default": BeamDecoding()}
-    def deterministic(self, training): return True
     def invariant(self, training): return False
     def train(self, training, data, draft):
         draft.facts.update(problems=len(data.train))
         return self.decodings["default"].planner(RandomSuccessor(len(data.train)), one_step)
     def load(self, run, decoding):
         return decoding.planner(RandomSuccessor(run.record["facts"]["problems"]), one_step)
-
-METHOD = Method()
-"""
-)
-
-# Learns from transitions of several domains: mean change of atom counts by action schema. It does not plan.
-FROM_TRANSITIONS = (
-    HEAD
-    + """
-import json
-from collections import defaultdict
-
+""",
+    "mean_change": """
 @dataclass(frozen=True)
 class Displacements:
     means: dict
@@ -101,11 +82,9 @@ class Displacements:
     def predict(self, task, states, actions):
         return self.embed(task, states) + np.array([self.means[each.name] for each in actions])
 
-class Method:
-    key, title, paper, libraries, learns_from = "mean-change", "Mean change", "", ("scipy",), Transitions
+class Method(Base):
+    key, title, libraries, learns_from = "mean-change", "Mean change", ("scipy",), Transitions
     variants = {"counts": Training()}
-    def deterministic(self, training): return True
-    def invariant(self, training): return True
     def train(self, training, data, draft):
         changes, model = defaultdict(list), Displacements({})
         for each in data.train:
@@ -116,14 +95,7 @@ class Method:
         return Displacements(means)
     def load_model(self, run):
         return Displacements(json.loads((run.folder / "means.json").read_text()))
-
-METHOD = Method()
-"""
-)
-KINDS = {
-    "frequent_schema": FROM_DEMONSTRATIONS,
-    "blind_walk": FROM_PROBLEMS,
-    "mean_change": FROM_TRANSITIONS,
+""",
     "thirsty": "import a_library_that_nobody_has\n",
 }
 SUITE = sgp.load_suite("state-centric")
@@ -133,7 +105,7 @@ SUITE = sgp.load_suite("state-centric")
 def kinds(tmp_path, monkeypatch, home):
     """The built-in methods and four more, in a folder of the package's path."""
     for name, text in KINDS.items():
-        (tmp_path / f"{name}.py").write_text(text)
+        (tmp_path / f"{name}.py").write_text(f"{HEAD}{text}\nMETHOD = Method()\n")
 
     def forget():
         methods.built_in_keys.cache_clear()
@@ -149,11 +121,11 @@ def kinds(tmp_path, monkeypatch, home):
 
 @pytest.mark.slow
 def test_a_method_of_each_kind_is_trained_saved_and_loaded(kinds):
-    tasks = [Task(problem) for problem in SUITE.problems("gripper", "interpolation")]
+    tasks = [sgp.Task(problem) for problem in SUITE.problems("gripper", "interpolation")]
     for key in ("frequent-schema", "blind-walk"):
         run = sgp.train(key, "gripper", "state-centric")
-        found = load_planner(run.folder).solve_many(tasks)
-        assert found == load_planner(run.folder).solve_many(tasks)
+        found = sgp.load_planner(run.folder).solve_many(tasks)
+        assert found == sgp.load_planner(run.folder).solve_many(tasks)
         assert any(rollout.steps for rollout in found)
         assert set(sgp.evaluate([run.folder], "state-centric").scores.metric) >= {"coverage"}
     assert open_run(run.folder).record["data"].keys() == {"sha256", "train", "validation"}, "no plan was asked for"
@@ -167,7 +139,7 @@ def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
     card = (run.folder / "card.md").read_text()
     assert "does not plan" in card
     assert "VAL" not in card
-    model = load_model(run.folder)
+    model = sgp.load_model(run.folder)
     for domain in ("gripper", "blocksworld"):
         for each in sgp.trajectories(SUITE, domain, "interpolation"):
             # Every schema of these domains changes the same numbers of atoms wherever it is applied.
@@ -178,12 +150,12 @@ def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
     assert sgp.train("mean-change", "gripper", "state-centric").folder != run.folder
 
 
-def test_what_a_model_of_transitions_is_not(kinds, tmp_path):
+def test_a_model_of_transitions_neither_plans_nor_is_selected(kinds):
     run = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
     words = "method mean-change predicts states and makes no planner; give a run of a method that plans"
     problem = SUITE.problems("gripper", "validation")[0]
     for attempt in (
-        lambda: load_planner(run.folder),
+        lambda: sgp.load_planner(run.folder),
         lambda: sgp.evaluate([run.folder], "state-centric"),
         lambda: sgp.grid_cells("state-centric", ["gripper"], {"mean-change": []}),
     ):
@@ -193,43 +165,32 @@ def test_what_a_model_of_transitions_is_not(kinds, tmp_path):
         sgp.solve(problem, run.folder)
     planner = sgp.train("blind-walk", "gripper", "state-centric")
     with pytest.raises(InputError, match="holds a planner of method blind-walk, not a model of transitions"):
-        load_model(planner.folder)
+        sgp.load_model(planner.folder)
     with pytest.raises(InputError, match="method mean-change makes one planner, so that there is none to select"):
-        train_jointly("mean-change", "gripper", "state-centric")
+        sgp.train_jointly("mean-change", "gripper", "state-centric")
 
 
-def test_no_domain_is_refused(kinds):
+def test_no_domain_and_several_where_one_is_expected_are_refused(kinds):
     with pytest.raises(SuiteError, match="no domain is named; expected some of suite state-centric: blocksworld, grip"):
         sgp.train("mean-change", [], "state-centric")
-
-
-def test_several_domains_are_refused_where_one_is_expected(kinds):
     for key, kind in (("frequent-schema", "demonstrations"), ("blind-walk", "problems")):
-        with pytest.raises(
-            SuiteError, match=f"domains are gripper, visitall; expected one, because the method learns from the {kind}"
-        ):
+        words = f"domains are gripper, visitall; expected one, because the method learns from the {kind}"
+        with pytest.raises(SuiteError, match=words):
             sgp.train(key, ["gripper", "visitall"], "state-centric")
 
 
-def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds):
-    from sgp.experiments.listing import methods as listing
-
+def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds, monkeypatch):
     assert "thirsty" in methods.method_keys()
     assert methods.get_method("zero-change").key == "zero-change"
     words = "method thirsty needs the library a_library_that_nobody_has, which is not installed; install it with"
     with pytest.raises(MissingLibrary, match=words):
         sgp.train("thirsty", "gripper", "state-centric")
-    rows = list(zip(*(column._cells for column in listing().columns), strict=True))
-    (row,) = [row for row in rows if row[0] == "thirsty"]
-    assert row[1].startswith(words)
-    assert {row[0] for row in rows} == set(methods.method_keys())
+    rows = {row[0]: row for row in zip(*(column._cells for column in listing.methods().columns), strict=True)}
+    assert rows["thirsty"][1].startswith(words)
+    assert rows.keys() == set(methods.method_keys())
     assert "thirsty" not in {key for key, _ in methods.planning_variants()}
     with pytest.raises(InputError, match=r"describes no ablations; choose one of aiw-ad, contrastive-jumps$"):
         methods.ablations(methods.get_method("zero-change"))
-
-
-def test_the_listing_prints_the_extra_whole(monkeypatch):
-    from sgp.experiments import listing
 
     def lacking(key):
         raise MissingLibrary("install it with 'pip install \"sgp-planning[networks]\"'")
@@ -237,7 +198,7 @@ def test_the_listing_prints_the_extra_whole(monkeypatch):
     monkeypatch.setattr(listing, "get_method", lacking)
     console = Console(width=300, file=StringIO())
     console.print(listing.methods())
-    assert console.file.getvalue().count('"sgp-planning[networks]"') == len(methods.method_keys())
+    assert console.file.getvalue().count('"sgp-planning[networks]"') == len(methods.method_keys()), "the extra is whole"
 
 
 def test_listing_and_checking_a_key_imports_no_method():
@@ -251,37 +212,25 @@ def test_listing_and_checking_a_key_imports_no_method():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
-def test_a_run_of_the_layout_before_says_how_to_make_it_again(kinds):
-    run = sgp.train("blind-walk", "gripper", "state-centric")
-    record = json.loads((run.folder / "run.json").read_text())
-    (run.folder / "run.json").write_text(json.dumps(record | {"format": 1}))
-    with pytest.raises(StoreError, match=r"run.json is not of format 2; train the run again"):
-        open_run(run.folder)
-
-
 def test_decodings_are_named_changed_and_checked(kinds):
     run = sgp.train("frequent-schema", "gripper", "state-centric")
-    assert load_planner(run.folder).width == 1
-    assert load_planner(run.folder, "wide").width == 2
-    assert load_planner(run.folder, "wide+beam=5+revisits=true").width == 5
-    assert load_planner(run.folder, "wide+beam=5+revisits=true").revisits
+    assert (sgp.load_planner(run.folder).width, sgp.load_planner(run.folder, "wide").width) == (1, 2)
+    assert sgp.load_planner(run.folder, "wide+beam=5+revisits=true").width == 5
+    assert sgp.load_planner(run.folder, "wide+beam=5+revisits=true").revisits
     for name, words in (
         ("deep", "method frequent-schema has no decoding 'deep'; expected one of default, wide, with settings as in"),
         ("wide+beam", "'beam' in a decoding has no '='; expected NAME=VALUE"),
         ("wide+beam=none", "setting beam is 'none'; expected int"),
-        (
-            "wide+depth=1",
-            "unknown setting 'depth'; expected one of beam, candidates, margin, min_novel, prune_dead_ends, revisits",
-        ),
+        ("wide+depth=1", "unknown setting 'depth'; expected one of beam, candidates, margin, min_novel, prune_dead_"),
         ("wide+beam=0", "beam is 0; expected at least 1"),
         ("wide+candidates=all", "candidates is 'all'; expected one of one-step, iw"),
         ("wide+min_novel=4", "min_novel 4 conflicts with candidates trained; name other candidates"),
         ("wide+margin=wide", "setting margin is 'wide'; expected float"),
     ):
         with pytest.raises(ConfigurationError, match=words):
-            load_planner(run.folder, name)
-    assert load_planner(run.folder, "wide+margin=0.5").margin == 0.5
-    assert load_planner(run.folder, "wide+candidates=iw+min_novel=4").successors.min_novel == 4
+            sgp.load_planner(run.folder, name)
+    assert sgp.load_planner(run.folder, "wide+margin=0.5").margin == 0.5
+    assert sgp.load_planner(run.folder, "wide+candidates=iw+min_novel=4").successors.min_novel == 4
     for call in (sgp.evaluate, sgp.diagnose):
         with pytest.raises(ConfigurationError, match="no decoding is named; expected some, separated by commas"):
             call([run.folder], "state-centric", decodings=[])
@@ -296,21 +245,12 @@ def test_decodings_are_named_changed_and_checked(kinds):
 def test_one_training_is_tried_by_several_decodings(kinds):
     run = sgp.train("frequent-schema", "gripper", "state-centric")
     found = sgp.evaluate([run.folder], "state-centric", ["validation"], decodings=["default", "wide", "default+beam=1"])
-    assert [key[1:] for key in found.attempts] == [
-        ("default", "validation"),
-        ("wide", "validation"),
-        ("default+beam=1", "validation"),
-    ]
+    tried_by = ["default", "wide", "default+beam=1"]
+    assert [key[1:] for key in found.attempts] == [(each, "validation") for each in tried_by]
     assert len(list(kinds.rglob("run.json"))) == 1
     plans = {decoding: [each.plan for each in tried] for (_, decoding, _), tried in found.attempts.items()}
     assert plans["default"] == plans["default+beam=1"]
     assert set(found.scores.decoding) == {"", "wide", "default+beam=1"}
-
-
-def test_a_decoding_that_a_training_does_not_allow_is_refused(quick_run):
-    run = quick_run("state-centric", "gripper", "fsf-xgboost-delta")
-    with pytest.raises(ConfigurationError, match="strip_static conflicts with encoder fsf"):
-        load_planner(run.folder, "no-statics")
 
 
 @pytest.mark.slow
@@ -325,10 +265,37 @@ def test_solving_hashes_each_file_of_a_run_once(quick_run, monkeypatch):
     assert sorted(hashed) == sorted(run.record["files"])
 
 
-def test_a_recorded_rollout_names_its_decoding(quick_run):
+def test_a_recorded_rollout_names_its_decoding_and_one_that_a_training_does_not_allow_is_refused(quick_run):
     run = quick_run("state-centric", "gripper", "wl-xgboost-state")
     rollout = sgp.solve(SUITE.problems("gripper", "validation")[0], run.folder, decoding="greedy+beam=2")
-    recorded = sgp.as_recorded(rollout, run.folder, "greedy+beam=2")
-    assert recorded.about.decoding == "greedy+beam=2"
-    assert "· greedy+beam=2" in recorded.about.model
+    about = sgp.as_recorded(rollout, run.folder, "greedy+beam=2").about
+    assert about.decoding == "greedy+beam=2"
+    assert "· greedy+beam=2" in about.model
     assert sgp.as_recorded(rollout, run.folder).about.decoding == ""
+    run = quick_run("state-centric", "gripper", "fsf-xgboost-delta")
+    with pytest.raises(ConfigurationError, match="strip_static conflicts with encoder fsf"):
+        sgp.load_planner(run.folder, "no-statics")
+
+
+SETTINGS = {"encoder": "text", "text.sentences": "hashed"}
+
+
+@pytest.mark.slow
+def test_a_planner_over_sentences_is_trained_saved_and_loaded(home):
+    run = sgp.train("contrastive-delta", "gripper", "state-centric", overrides=SETTINGS, device="cpu")
+    assert run.record["facts"]["dimension"] == 256
+    tasks = [sgp.Task(problem) for problem in sgp.load_suite("state-centric").problems("gripper", "validation")]
+    first, again = (sgp.load_planner(run.folder).solve_many(tasks, sgp.Limit(actions=10)) for _ in range(2))
+    assert first == again
+    assert all(len(rollout.steps) > 1 for rollout in first)
+
+
+def test_an_encoder_of_other_weights_is_refused(tmp_path, three_blocks):
+    kind = Text(sgp.TextConfig("hashed"))
+    kind.save(kind.fit([(three_blocks, [three_blocks.init])], 3), tmp_path / "encoder.json")
+    found = kind.load(tmp_path / "encoder.json", three_blocks.domain_text, 3)
+    assert found.embed_goal(three_blocks).shape == (256,)
+    write_json(tmp_path / "encoder.json", {"vectors": "another"})
+    with pytest.raises(StoreError, match=r"is of vectors by 'another', here they are by .*; train the run again"):
+        kind.load(tmp_path / "encoder.json", three_blocks.domain_text, 3)
+    assert read_json(tmp_path / "encoder.json") == {"vectors": "another"}

@@ -1,7 +1,5 @@
 """Planning without a given run: a shipped one, or the user's latest, of this domain."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 
@@ -9,21 +7,22 @@ import pytest
 
 import sgp
 from sgp.datasets.runs import open_run
-from sgp.datasets.suite import load_suite
 from sgp.errors import DomainMismatch
 from sgp.methods.loading import find_run_for_domain, is_shipped, shipped_folders
-from sgp.planning.pddl import Problem
-from sgp.solving import run_for
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 MOST_BYTES = 10_000_000  # of all shipped runs together
 
 
-def test_every_domain_with_bundled_training_problems_but_sokoban_has_a_shipped_planner():
-    domains = {name for suite in ("state-centric", "scaling", "track") for name in load_suite(suite).domains}
+def test_every_trainable_domain_but_sokoban_has_a_shipped_planner_and_nothing_is_written_beside_it(home):
+    domains = {name for suite in ("state-centric", "scaling", "track") for name in sgp.load_suite(suite).domains}
     assert domains - {folder.name for folder in shipped_folders()} == {"sokoban"}  # no planner for its larger problems
     files = [file for folder in shipped_folders() for file in folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < MOST_BYTES
+    (folder,) = [each for each in shipped_folders() if each.name == "gripper"]
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    sgp.evaluate([folder], "state-centric", ["validation"])
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("folder", shipped_folders(), ids=lambda folder: folder.name)
@@ -33,23 +32,24 @@ def test_a_shipped_planner_loads_plans_and_tells_its_coverage(folder, home):
     card = (folder / "card.md").read_text()
     assert "coverage, 95 % Wilson interval" in card
     assert "Not evaluated yet" not in card
-    problem = load_suite(run.key.suite).problems(run.key.domain, "train")[0]
-    assert run_for(problem).folder == run.folder
+    problem = sgp.load_suite(run.key.suite).problems(run.key.domain, "train")[0]
+    assert sgp.run_for(problem).folder == run.folder
     assert sgp.solve(problem).solved
 
 
-def test_a_domain_that_no_run_fits_is_told_with_what_trains_one(home):
-    with pytest.raises(DomainMismatch, match="no trained run plans in domain courier; train one: 'sgp import"):
-        sgp.solve(Problem("courier-1", COURIER, COURIER_PROBLEM))
+EVERY = COURIER.replace("(and (at ?v ?a)", "(and (at ?v ?a) (forall (?q - parcel) (not (in ?q ?v)))", 1)
 
 
-def test_a_domain_that_no_run_can_be_trained_on_is_told_why(home):
-    every = COURIER.replace("(and (at ?v ?a)", "(and (at ?v ?a) (forall (?q - parcel) (not (in ?q ?v)))", 1)
-    assert every != COURIER
-    with pytest.raises(
-        DomainMismatch, match="none can be trained on it, because its quantifiers range over a problem's"
-    ):
-        sgp.solve(Problem("courier-1", every, COURIER_PROBLEM))
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (COURIER, "no trained run plans in domain courier; train one: 'sgp import"),
+        (EVERY, "none can be trained on it, because its quantifiers range over a problem's"),
+    ],
+)
+def test_a_domain_without_a_run_is_reported_with_what_trains_one_or_why_none_does(domain, words, home):
+    with pytest.raises(DomainMismatch, match=words):
+        sgp.solve(sgp.Problem("courier-1", domain, COURIER_PROBLEM))
 
 
 def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, monkeypatch, caplog):
@@ -67,19 +67,12 @@ def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, mo
     assert "is no complete JSON" in caplog.text
 
 
-def test_nothing_is_written_beside_a_shipped_run(home):
-    (folder,) = [each for each in shipped_folders() if each.name == "gripper"]
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    sgp.evaluate([folder], "state-centric", ["validation"])
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
 def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, monkeypatch):
     monkeypatch.setattr("sgp.methods.loading.shipped_folders", list)
-    (problem, *_) = load_suite("state-centric").problems("gripper", "validation")
+    (problem, *_) = sgp.load_suite("state-centric").problems("gripper", "validation")
     sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):
-        run_for(problem)
+        sgp.run_for(problem)
     whole = sgp.train("random-successor", "gripper", "state-centric")
     sgp.train("random-successor", "gripper", "state-centric", without="p1")
-    assert run_for(problem).folder == whole.folder
+    assert sgp.run_for(problem).folder == whole.folder

@@ -1,24 +1,19 @@
 """The planners that are checkpoints of a state-centric training."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
 
 import sgp
 from sgp.datasets.runs import RunKey, new_run, open_run
-from sgp.datasets.training_data import load_training_data
-from sgp.methods import get_method
 from sgp.methods.configuration import configure
-from sgp.methods.loading import load_planner
 from sgp.training import fit
 from tests.conftest import origin_of
 
-METHOD = get_method("state-centric")
-LSTM = {"lstm.training.epochs": "7", "lstm.shape.hidden": "16"}
+METHOD = sgp.get_method("state-centric")
+LSTM = {"lstm.training.epochs": "7", "lstm.shape.hidden": "16", "parts": "3"}
 TINY = {
-    "wl-xgboost-delta": {"boosting.rounds": "12", "boosting.depth": "2"},
+    "wl-xgboost-delta": {"boosting.rounds": "12", "boosting.depth": "2", "parts": "3"},
     "fsf-lstm-delta": LSTM,
     "wl-lstm-state": LSTM,
 }
@@ -27,13 +22,7 @@ every_kind = pytest.mark.parametrize("variant", TINY)
 
 @pytest.fixture(scope="module")
 def data():
-    return load_training_data(sgp.load_suite("state-centric"), "gripper")
-
-
-@pytest.fixture(autouse=True)
-def three_parts(monkeypatch):
-    for variant, settings in list(TINY.items()):
-        monkeypatch.setitem(TINY, variant, {**settings, "parts": "3"})
+    return sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
 
 
 def checkpoints(variant, data, folder, after=0):
@@ -55,12 +44,11 @@ def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, dat
     trained = sgp.train(METHOD.key, "gripper", "state-centric", variant, overrides=TINY[variant], device="cpu")
     runs = []
     for each in found:
-        folder = tmp_path / each.name
-        key = RunKey(METHOD.key, variant, "state-centric", "gripper", 13)
+        folder, key = tmp_path / each.name, RunKey(METHOD.key, variant, "state-centric", "gripper", 13)
         with new_run(key, origin_of(METHOD, each.training, data), folder) as draft:
             each.save(draft)
-        load_planner(open_run(folder))
         runs.append(open_run(folder))
+        sgp.load_planner(runs[-1])
     assert len({run.planner_sha256 for run in runs}) == 3
     assert runs[found.index(chosen)].planner_sha256 == trained.planner_sha256
 

@@ -8,8 +8,6 @@ After an intended change of a method, write the file anew:
 PYTHONPATH=. python -m tests.methods.test_unchanged
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import sys

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Relational networks: values of graphs, and scores of lookahead trees."""
 
 import math
 
@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+import sgp
+from sgp.contracts.encoders import renamed
+from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
 from sgp.errors import StoreError
-from sgp.models.relational import RelationalModel, RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalModel, RelationalShape
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.policy import one_step
+from sgp.policies.tree_scores import PART, tree_scores
 
 ARITIES = {"clear": 1, "on": 2, "on:goal-false": 2}  # "clear" is a method of torch's containers
+NOTHING = {name: np.empty((0, arity), int) for name, arity in ARITIES.items()}
 
 
 def network(layers=3, hidden=8, seed=0):
@@ -28,11 +35,9 @@ def graphs(count, seed):
 
 
 def values(model, each):
-    """Return the values of graphs computed together."""
     before = np.cumsum([0, *(objects for objects, _ in each)])
-    joined = {
-        name: np.concatenate([rows[name] + at for (_, rows), at in zip(each, before, strict=False)]) for name in ARITIES
-    }
+    pairs = [(rows, at) for (_, rows), at in zip(each, before, strict=False)]
+    joined = {name: np.concatenate([rows[name] + at for rows, at in pairs]) for name in ARITIES}
     return model.values(np.array([objects for objects, _ in each]), joined)
 
 
@@ -45,19 +50,16 @@ def test_a_graph_has_one_value_whatever_is_computed_beside_it():
     assert len(set(together.round(4).tolist())) > 150
 
 
-def test_the_order_of_objects_and_tuples_does_not_matter():
+def test_directions_and_relations_of_tuples_matter_and_the_order_of_tuples_and_objects_does_not():
     model, rng = network(), np.random.default_rng(0)
     for objects, rows in graphs(20, 2):
         names = rng.permutation(objects)
         renamed = {name: rng.permutation(names[each]) for name, each in rows.items()}
         assert np.allclose(values(model, [(objects, rows)]), values(model, [(objects, renamed)]), rtol=1e-5)
-
-
-def test_the_direction_of_a_tuple_and_its_relation_matter():
     model = network()
-    nothing = {"clear": np.zeros((1, 1), int), "on": np.empty((0, 2), int), "on:goal-false": np.empty((0, 2), int)}
+    clear = NOTHING | {"clear": np.zeros((1, 1), int)}
     variants = [{}, {"on": np.array([[0, 1]])}, {"on": np.array([[1, 0]])}, {"on:goal-false": np.array([[0, 1]])}]
-    found = [values(model, [(2, nothing | each)])[0] for each in variants]
+    found = [values(model, [(2, clear | each)])[0] for each in variants]
     assert len({round(float(each), 5) for each in found}) == 4
 
 
@@ -88,12 +90,11 @@ def test_one_layer_by_hand():
     clear = normalised([mish(1.0), mish(3.0)])
     other = normalised([mish(math.log(1e-16) / 12)] * 2)  # the smooth maximum of no message
     sums = [mish(1 + x) + mish(1 + y) for x, y in zip(clear, other, strict=True)]
-    arguments = {"clear": np.array([[0]]), "on": np.empty((0, 2), int), "on:goal-false": np.empty((0, 2), int)}
-    found = values(model, [(2, arguments)])
+    found = values(model, [(2, NOTHING | {"clear": np.array([[0]])})])
     assert found[0] == pytest.approx(mish(sums[0]) + 10 * mish(sums[1]), rel=1e-5)
 
 
-def test_weights_are_shared_by_all_layers():
+def test_weights_are_shared_by_all_layers_and_survive_saving_and_damage_is_an_error(tmp_path):
     def perceptron(inputs, outputs):
         return inputs * inputs + inputs + inputs * outputs + outputs
 
@@ -101,9 +102,6 @@ def test_weights_are_shared_by_all_layers():
     expected = perceptron(h, h) + 2 * perceptron(2 * h, 2 * h)  # messages
     expected += perceptron(2 * h, h) + 2 * h + perceptron(h, h) + perceptron(h, 1)  # update, normalisation, readout
     assert network(layers=30, hidden=h).count_parameters() == network(layers=1, hidden=h).count_parameters() == expected
-
-
-def test_weights_survive_saving_and_damage_is_told(tmp_path):
     model, file = network(), tmp_path / "m.safetensors"
     model.save(file)
     other, some = network(seed=1), graphs(5, 3)
@@ -115,3 +113,56 @@ def test_weights_survive_saving_and_damage_is_told(tmp_path):
     file.write_bytes(file.read_bytes()[:-10])
     with pytest.raises(StoreError, match="holds no weights of this network"):
         other.read(file)
+
+
+SUITE = sgp.load_suite("state-centric")
+ENCODER = TreeEncoder(SUITE.domain_text("blocksworld"), TreeConfig())
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return [sgp.Task(problem) for problem in SUITE.problems("blocksworld", "train")]
+
+
+AIW = Lookahead("types")
+
+
+def lookahead_network():
+    torch.manual_seed(0)
+    return LookaheadModel(ENCODER.relations, RelationalShape(4, 8)).eval()
+
+
+def tree(task, successors=AIW):
+    return ENCODER.encode(task, task.init, successors(task, task.init))
+
+
+def test_a_tree_has_its_scores_whatever_is_computed_beside_it(monkeypatch, tasks):
+    model, trees = lookahead_network(), [tree(task) for task in tasks]
+    alone = [tree_scores(model, each, "cpu")[0] for each in trees]
+    assert [len(each) for each in alone] == [int(each.candidates[0]) for each in trees]
+    for weight in (PART["cpu"], 1):
+        monkeypatch.setitem(PART, "cpu", weight)
+        for one, other in zip(alone, tree_scores(model, concatenate_trees(trees), "cpu"), strict=True):
+            assert np.allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert len(set(np.concatenate(alone).round(4).tolist())) > 20
+
+
+def test_scores_depend_on_siblings_and_names_of_objects_change_no_multiset(tasks):
+    model = lookahead_network()
+    for task in tasks[:4]:
+        pair = (task, sgp.Task(renamed(task, reverse=True)))
+        one, two = (tree_scores(model, tree(each, one_step), "cpu")[0] for each in pair)
+        assert np.allclose(np.sort(one), np.sort(two), rtol=1e-5, atol=1e-6)
+    task = tasks[-1]
+    alone = ENCODER.encode(task, task.init, AIW(task, task.init)[:1])
+    assert abs(tree_scores(model, alone, "cpu")[0][0] - tree_scores(model, tree(task), "cpu")[0][0]) > 1e-4
+
+
+def test_depths_have_scores_of_their_own(tasks):
+    model, trees = lookahead_network(), concatenate_trees([tree(task) for task in tasks[:3]])
+    scores, depths = model(model.graphs(*trees.joined()))
+    assert len(scores) == trees.candidates.sum()
+    assert len(depths) == trees.depths.sum()
+    expected = model.carried(trees.joined().nodes, model.graphs(*trees.joined()).arguments)
+    last = expected[-1] @ model.probe.weight[0]
+    assert depths[-1].item() == pytest.approx(last.item(), rel=1e-5)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
@@ -32,9 +30,15 @@ def model(kind, *arguments, seed=1):
     return kind(TOKENS, *arguments, SMALL).double().eval()
 
 
-def atoms(count, rows=9, seed=2):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(5, TOKENS, (count, rows, 1 + ARITY), generator=generator)
+def atoms(count, rows=9):
+    """Tokens of atoms, none of them padding."""
+    told = torch.randint(5, TOKENS, (count, rows, 1 + ARITY), generator=torch.Generator().manual_seed(2))
+    return told, torch.ones(count, rows, dtype=torch.bool)
+
+
+def sequences(count, length):
+    """Tokens of plans, none of them padding."""
+    return torch.randint(5, TOKENS, (count, length)), torch.ones(count, length, dtype=torch.bool)
 
 
 def test_layers_of_the_papers_size_have_its_parameters():
@@ -46,7 +50,6 @@ def test_layers_of_the_papers_size_have_its_parameters():
 
 
 def test_attention_is_torchs():
-    """Against torch's own multi-head attention, with the same weights."""
     torch.manual_seed(0)
     own, theirs = Attention(SMALL), nn.MultiheadAttention(SMALL.hidden, SMALL.heads, batch_first=True)
     with torch.no_grad():
@@ -69,56 +72,42 @@ def test_attention_is_torchs():
 @pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
 def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
     """Results, outputs of layers and gradients are equal, with padding among atoms and after plans."""
-    told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
-    plans, written = torch.randint(5, TOKENS, (2, 8)), torch.ones(2, 8, dtype=torch.bool)
+    (told, real), (plans, written) = atoms(2), sequences(2, 8)
     real[1, 6:] = written[1, 5:] = False
     kinds = {
-        "plans": (PlanTransformer, ARITY),
-        "heuristic": (HeuristicTransformer, ARITY),
-        "sequence": (SequenceTransformer, 80),
+        "plans": (PlanTransformer, ARITY, (told, real, plans, written)),
+        "heuristic": (HeuristicTransformer, ARITY, (told, real)),
+        "sequence": (SequenceTransformer, 80, (plans, written)),
     }
-    given = {"plans": (told, real, plans, written), "heuristic": (told, real), "sequence": (plans, written)}[kind]
+    *made, given = kinds[kind]
     found = []
     for scores in (True, False):
-        transformer = model(*kinds[kind])
+        transformer = model(*made)
         result, seen = transformer(*given, scores=scores)
         assert bool(seen.attended) is scores
-        (result[written] if kind != "heuristic" else result).square().sum().backward()
+        result = result if kind == "heuristic" else result[written]
+        result.square().sum().backward()
         left = [each.hidden[each.rows] for each in seen.left]
-        found.append(
-            [
-                result[written] if kind != "heuristic" else result,
-                *left,
-                *(each.grad for each in transformer.parameters()),
-            ]
-        )
+        found.append([result, *left, *(each.grad for each in transformer.parameters())])
     assert len(found[0]) > 10
     for one, other in zip(*found, strict=True):
         assert torch.allclose(one, other, atol=1e-9)
 
 
-def test_permuting_atoms_permutes_the_encoders_tokens():
+def test_permuting_atoms_permutes_the_encoders_tokens_and_padding_changes_nothing():
     encoder = model(PlanTransformer, ARITY)
-    told, order = atoms(2), torch.randperm(9)
-    real = torch.ones(2, 9, dtype=torch.bool)
-    one = encoder.encode(told, real, Seen()).rows
-    two = encoder.encode(told[:, order], real, Seen()).rows
+    (told, real), order = atoms(2), torch.randperm(9)
+    one, two = (encoder.encode(each, real, Seen()).rows for each in (told, told[:, order]))
     assert torch.allclose(one[:, order], two, atol=1e-9)
     heuristic = model(HeuristicTransformer, ARITY)
     assert torch.allclose(heuristic(told, real)[0], heuristic(told[:, order], real)[0], atol=1e-9)
-
-
-def test_padding_changes_nothing():
-    plans = torch.randint(5, TOKENS, (2, 6))
-    written = torch.ones(2, 6, dtype=torch.bool)
-    told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
+    (told, real), (plans, written) = atoms(2), sequences(2, 6)
     wide, wider = functional.pad(told, (0, 0, 0, 4)), functional.pad(real, (0, 4))
     longer, more = functional.pad(plans, (0, 3)), functional.pad(written, (0, 3))
     transformer = model(PlanTransformer, ARITY)
     one, seen = transformer(told, real, plans, written)
     two, padded = transformer(wide, wider, longer, more)
     assert torch.allclose(one, two[:, :6], atol=1e-9)
-    heuristic = model(HeuristicTransformer, ARITY)
     assert torch.allclose(heuristic(told, real)[0], heuristic(wide, wider)[0], atol=1e-9)
     for reduction in ("mean", "sum"):
         assert attention_loss(seen, reduction).item() == pytest.approx(attention_loss(padded, reduction).item())
@@ -127,20 +116,16 @@ def test_padding_changes_nothing():
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_what_is_kept_gives_what_reading_all_again_gives(kind):
-    sequences = torch.randint(5, TOKENS, (1, 60))
-    written = torch.ones(1, 60, dtype=torch.bool)
+    row, written = sequences(1, 60)
     if kind == "plans":
-        transformer = model(PlanTransformer, ARITY)
-        told, real = atoms(1), torch.ones(1, 9, dtype=torch.bool)
-        context = (transformer.crossed(transformer.encode(told, real, Seen())),)
-        whole, _ = transformer(told, real, sequences, written)
+        transformer, given = model(PlanTransformer, ARITY), atoms(1)
+        context = (transformer.crossed(transformer.encode(*given, Seen())),)
     else:
-        transformer = model(SequenceTransformer, 80)
-        context = ()
-        whole, _ = transformer(sequences, written)
+        transformer, given, context = model(SequenceTransformer, 80), (), ()
+    whole, _ = transformer(*given, row, written)
     before, done = None, 0
     for step in [1, 3, 2] * 10:
-        piece = sequences[:, done : done + step]
+        piece = row[:, done : done + step]
         logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, past=before)
         assert torch.allclose(logits, whole[:, done : done + step], atol=1e-9)
         kept = [new.after(old) for new, old in zip(more, before.layers if before else [None] * len(more), strict=True)]
@@ -150,12 +135,10 @@ def test_what_is_kept_gives_what_reading_all_again_gives(kind):
 
 
 def test_no_token_of_a_plan_sees_a_later_one():
-    transformer = model(PlanTransformer, ARITY)
-    told, real = atoms(1), torch.ones(1, 9, dtype=torch.bool)
-    plans, written = torch.randint(5, TOKENS, (1, 8)), torch.ones(1, 8, dtype=torch.bool)
-    one, _ = transformer(told, real, plans, written)
+    transformer, given, (plans, written) = model(PlanTransformer, ARITY), atoms(1), sequences(1, 8)
+    one, _ = transformer(*given, plans, written)
     plans[0, 5] = 5 + (plans[0, 5] + 1) % 30
-    two, _ = transformer(told, real, plans, written)
+    two, _ = transformer(*given, plans, written)
     assert torch.allclose(one[:, :5], two[:, :5], atol=1e-12)
     assert not torch.allclose(one[:, 5:], two[:, 5:], atol=1e-6)
 
@@ -185,8 +168,7 @@ def by_loops(seen, width):
 
 def test_the_losses_are_those_printed_and_nothing_for_equal_names():
     transformer = model(PlanTransformer, ARITY)
-    told, real = atoms(4, rows=5), torch.ones(4, 5, dtype=torch.bool)
-    plans, written = torch.randint(5, TOKENS, (4, 4)), torch.ones(4, 4, dtype=torch.bool)
+    (told, real), (plans, written) = atoms(4, rows=5), sequences(4, 4)
     with torch.no_grad():
         _, seen = transformer(told, real, plans, written)
     attended, left = by_loops(seen, SMALL.width)
@@ -207,7 +189,7 @@ def test_the_losses_are_those_printed_and_nothing_for_equal_names():
 
 def test_a_heuristic_reads_nothing_but_what_two_namings_share():
     """Random values in the outputs after the first `width`, which depend on the naming, change nothing."""
-    heuristic, told, real = model(HeuristicTransformer, ARITY), atoms(2), torch.ones(2, 9, dtype=torch.bool)
+    heuristic, (told, real) = model(HeuristicTransformer, ARITY), atoms(2)
     one = heuristic.values(told, real)
     encode = heuristic.encode
 

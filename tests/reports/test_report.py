@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import re
 from base64 import b64decode
@@ -19,24 +17,19 @@ from tests.browsing import watched
 
 LARGEST = 3_000_000  # bytes of the report of all committed measurements
 HOSTILE = '<script>alert("x")</script>'
+PLACE = {"method": "m", "variant": "v", "domain": "d", "suite": "s", "split": "validation", "seed": 13}
 
 
-def row(outcome=Outcome.SOLVED, variant="v", size=4, **fields):
+def row(outcome=Outcome.SOLVED, size=4, **fields):
     length = 5 if outcome is Outcome.SOLVED else None
-    return {
-        "method": "m", "variant": variant, "domain": "d", "suite": "s", "split": "validation", "seed": 13,
-        "decoding": "", "selected_by": "", "problem": "p", "like": "", "size": size, "outcome": outcome.value,
-        "length": length, "expert_length": 4, "decisions": 5, "seconds": 0.25, **fields,
-    }  # fmt: skip
+    facts = {**PLACE, "decoding": "", "selected_by": "", "problem": "p", "like": "", "size": size}
+    facts |= {"outcome": outcome.value, "length": length, "expert_length": 4, "decisions": 5, "seconds": 0.25}
+    return facts | fields
 
 
-def score(metric="coverage", value=0.5, **fields):
-    return Score(
-        **{
-            "method": "m", "variant": "v", "domain": "d", "suite": "s", "split": "validation", "seed": 13,
-            "metric": metric, "value": value, "count": 2, "note": "measured today", **fields,
-        }
-    )  # fmt: skip
+def score(metric="coverage", **fields):
+    facts = {**PLACE, "metric": metric, "value": 0.5, "count": 2, "note": "measured today"}
+    return Score(**facts | fields)
 
 
 def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
@@ -49,15 +42,23 @@ def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
     (tmp_path / "a.csv").write_text((tmp_path / "a.csv").read_text().replace("timeout", "bored"))
     with pytest.raises(StoreError, match=r"a\.csv, line 3 is no attempt .*bored.*; run the grid again"):
         read_attempts(tmp_path / "a.csv")
-    with pytest.raises(StoreError, match="is missing; make it with 'sgp grid'"):
-        read_attempts(tmp_path / "none.csv")
+    (tmp_path / "a.csv").write_text("method,variant,domain\nzero-change,wl,gripper\n")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\xff")
+    for file, words in (
+        (tmp_path / "a.csv", r"a\.csv, line 2 is no attempt .*run the grid again"),
+        (tmp_path, r"is no file of attempts \(.*give one that 'sgp grid' wrote"),
+        (tmp_path / "bytes.csv", "is no file of attempts"),
+        (tmp_path / "none.csv", "is missing; make it with 'sgp grid'"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            read_attempts(file)
 
 
 def test_failures_begin_with_what_stopped_a_planner():
     rows = [row(Outcome.HORIZON, size=n, problem=f"h{n}") for n in (9, 5, 7)]
     rows += [row(Outcome.TIMEOUT), row(), row(Outcome.MEMORY, variant="w")]
-    shown_table = failures_table(attempts_frame(rows))
-    assert [each.words for each in shown_table.rows] == [
+    words = [each.words for each in failures_table(attempts_frame(rows)).rows]
+    assert words == [
         ("memory", "m w", "d", "validation", "1", "p (4 objects)"),
         ("timeout", "m v", "d", "validation", "1", "p (4 objects)"),
         ("horizon", "m v", "d", "validation", "3", "h5 (5 objects)"),
@@ -69,11 +70,10 @@ def report(folder, scores, rows=(), published=()):
 
 
 def figures_of(page):
-    """The figures of a page as JSON."""
     return gzip.decompress(b64decode(re.search('id="figures">([^<]*)', page)[1])).decode()
 
 
-def test_the_report_is_one_page_that_asks_for_nothing(tmp_path):
+def test_the_report_is_one_page_that_requests_nothing_and_without_scores_an_error(tmp_path):
     rows = [row(), row(Outcome.TIMEOUT)]
     page = report(tmp_path / "out", [score(), score("expert_top1")], rows)
     text = page.read_text()
@@ -88,6 +88,9 @@ def test_the_report_is_one_page_that_asks_for_nothing(tmp_path):
     assert pd.read_parquet(tmp_path / "out" / "scores.parquet")["value"].tolist() == [0.5, 0.5]
     pd.testing.assert_frame_equal(read_attempts(tmp_path / "out" / "attempts.csv"), attempts_frame(rows))
     assert list(read_scores(tmp_path / "out" / "scores.csv").metric) == ["coverage", "expert_top1"]
+    with pytest.raises(InputError, match="there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'"):
+        report(tmp_path / "none", [])
+    assert not (tmp_path / "none").exists()
 
 
 def test_names_are_text(tmp_path):
@@ -114,12 +117,6 @@ def test_every_figure_is_drawn(tmp_path, browser):
     page.close()
 
 
-def test_nothing_to_report_is_told(tmp_path):
-    with pytest.raises(InputError, match="there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'"):
-        report(tmp_path / "out", [])
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow
 def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
     ours, attempts = load_scores(), load_attempts()
@@ -143,14 +140,3 @@ def test_tables_escape_what_would_be_markup():
     assert "[red]z[/red]" in shown
     assert "[note]" in shown
     assert "<td>[red]z[/red]</td>" in shown_table.html()
-
-
-def test_files_without_attempts_are_told(tmp_path):
-    (tmp_path / "a.csv").write_text("method,variant,domain\nzero-change,wl,gripper\n")
-    with pytest.raises(StoreError, match=r"a\.csv, line 2 is no attempt .*run the grid again"):
-        read_attempts(tmp_path / "a.csv")
-    with pytest.raises(StoreError, match=r"is no file of attempts \(.*give one that 'sgp grid' wrote"):
-        read_attempts(tmp_path)
-    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(StoreError, match="is no file of attempts"):
-        read_attempts(tmp_path / "bytes.csv")

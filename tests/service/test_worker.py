@@ -1,7 +1,5 @@
 """The worker process: answers, errors as sentences, limits, cancellation; no process outlives it."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -36,12 +34,27 @@ def problem():
     return text_of(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
 
 
+@pytest.fixture(scope="module")
+def five_blocks():
+    return text_of(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
+
+
 @pytest.fixture
-def worker(monkeypatch, shared_home):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
+def run(quick_run):
+    return str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
+
+
+@pytest.fixture
+def worker(in_shared_home):
     worker = Worker()
     yield worker
     worker.close()
+
+
+@pytest.fixture
+def ask(worker):
+    """Return the report of a job that has ended."""
+    return lambda kind, limit=60, /, **request: ended(worker.submit(kind, limit, **request))
 
 
 def ended(job, seconds=120):
@@ -61,19 +74,15 @@ def gone(number, seconds=20):
     return False
 
 
-def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
-    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
-    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
-    ended(worker.submit("load", 60, run=str(run.folder)))
-    solved = ended(worker.submit("solve", 60, run=str(run.folder), problem=text_of(problem), seconds=30))
+def test_a_run_solves_is_branched_from_and_forced(ask, run, five_blocks):
+    ask("load", run=run)
+    solved = ask("solve", run=run, problem=five_blocks, seconds=30)
     assert solved.state == "done", solved.error
-    assert solved.progress["decisions"] == len(solved.result["data"]["steps"])
-    assert solved.result["valid"] is True
+    assert (solved.progress["decisions"], solved.result["valid"]) == (len(solved.result["data"]["steps"]), True)
     before = solved.result["records"]
     shown = solved.result["data"]["steps"][1]
     rank = next(each["rank"] for each in shown["candidates"] if each["rank"] - 1 != shown["chosen"])
-    asked = worker.submit("branch", 60, run=str(run.folder), before=before[:3], step=2, rank=rank, seconds=30)
-    branched = ended(asked).result
+    branched = ask("branch", run=run, before=before[:3], step=2, rank=rank, seconds=30).result
     step = branched["data"]["steps"][1]
     assert step["chosen"] == rank - 1
     assert {"chosen", "forced"} <= set(step["candidates"][rank - 1]["marks"])
@@ -82,19 +91,17 @@ def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
         for each in shown["candidates"]
     ]
     assert branched["records"][1] == before[1]
-    refused = ended(worker.submit("branch", 60, run=str(run.folder), before=before, step=1, rank=999, seconds=30))
+    refused = ask("branch", run=run, before=before, step=1, rank=999, seconds=30)
     assert "rank 999 at step 1" in refused.error
 
 
-def test_a_feature_has_its_influences_and_another_weight(worker, quick_run):
-    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
-    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
-    solved = ended(worker.submit("solve", 60, run=str(run.folder), problem=text_of(problem), seconds=30)).result
+def test_a_feature_has_its_influences_and_another_weight(ask, run, five_blocks, quick_run):
+    solved = ask("solve", run=run, problem=five_blocks, seconds=30).result
     place, why = next((place, each["why"][0]) for place, each in enumerate(solved["data"]["steps"]) if each["why"])
     feature = solved["data"]["features"][why["reasons"][0][0]]
-    asked = {"run": str(run.folder), "before": solved["records"][: place + 2], "step": place + 1}
+    asked = {"run": run, "before": solved["records"][: place + 2], "step": place + 1}
     asked |= {"rank": why["against"] + 1, "feature": feature}
-    report = ended(worker.submit("attribute_weight", 120, **asked))
+    report = ask("attribute_weight", 120, **asked)
     assert report.state == "done", report.error
     assert report.result["attributed"] == pytest.approx(report.result["weight"], rel=0.05, abs=0.05)
     trained = {each.name for each in sgp.load_suite("state-centric").problems("blocksworld", "train")}
@@ -104,108 +111,93 @@ def test_a_feature_has_its_influences_and_another_weight(worker, quick_run):
         assert each["right"] != each["wrong"]
         assert each["picture"].startswith("<svg")
     assert any(each["step"] for each in report.result["influences"])
-    same = ended(worker.submit("reweighted", 60, factor=1.0, seconds=30, **asked)).result
+    same, turned = (ask("reweighted", factor=factor, seconds=30, **asked).result for factor in (1.0, -1.0))
     assert same["records"][1:] == solved["records"][1:]
-    turned = ended(worker.submit("reweighted", 60, factor=-1.0, seconds=30, **asked)).result
     assert turned["records"][1:] != solved["records"][1:], "costs and reasons are those of the changed weight"
-    none = ended(worker.submit("attribute_weight", 60, **{**asked, "feature": "the moon"}))
+    none = ask("attribute_weight", **asked | {"feature": "the moon"})
     assert "'the moon' does not distinguish these candidates of step" in none.error
-    trees = quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
-    refused = ended(worker.submit("attribute_weight", 60, **{**asked, "run": str(trees.folder)}))
+    asked["run"] = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
+    refused = ask("attribute_weight", **asked)
     assert "the weights of state-centric are not sums over training decisions" in refused.error
-    changed = ended(worker.submit("reweighted", 60, factor=0.0, seconds=30, **{**asked, "run": str(trees.folder)}))
-    assert "have no weights" in changed.error
+    assert "have no weights" in ask("reweighted", factor=0.0, seconds=30, **asked).error
 
 
 def unexplained(steps):
-    """Return steps without explanations, which are reported when the rollout has ended."""
+    """Steps without explanations, which are reported when the rollout has ended."""
     return [{**each, "why": []} for each in steps]
 
 
-def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
+def test_a_rollout_is_shown_while_it_grows(run, five_blocks, monkeypatch):
     """A preview of every decision here; by default every half second."""
     monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "PREVIEW_SHARE", math.inf)
-    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
-    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
-    messages = []
-    solved = jobs.solve(lambda **each: messages.append(each), run, text_of(problem), 30)
-    previews = [each["preview"] for each in messages if "preview" in each]
+    previews = []
+
+    def keep(preview=None, **others):
+        previews.extend([preview] * (preview is not None))
+
+    solved = jobs.solve(keep, run, five_blocks, 30)
+    steps = solved["data"]["steps"]
     assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
     assert {each["outcome"] for each in previews} == {jobs.PLANNING}
-    assert previews[-1]["steps"] == unexplained(solved["data"]["steps"])
-    assert previews[2]["steps"] == unexplained(solved["data"]["steps"][:3])
-    messages.clear()
-    place, rank = next(
-        (place, each["rank"])
-        for place, step in enumerate(solved["data"]["steps"])
-        for each in step["candidates"]
-        if not {"chosen", "visited"} & set(each["marks"])
-    )
-    branched = jobs.branch(
-        lambda **each: messages.append(each), run, solved["records"][: place + 2], place + 1, rank, 30
-    )
-    previews = [each["preview"] for each in messages if "preview" in each]
-    assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched["data"]["steps"]) + 1))
+    assert (previews[-1]["steps"], previews[2]["steps"]) == (unexplained(steps), unexplained(steps[:3]))
+    previews.clear()
+    candidates = [(place, each) for place, step in enumerate(steps) for each in step["candidates"]]
+    unlike = [(place, each["rank"]) for place, each in candidates if not {"chosen", "visited"} & set(each["marks"])]
+    place, rank = unlike[0]
+    branched = jobs.branch(keep, run, solved["records"][: place + 2], place + 1, rank, 30)["data"]["steps"]
+    assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched) + 1))
     assert len(previews) > 1
-    assert unexplained(previews[-1]["steps"]) == unexplained(branched["data"]["steps"])
+    assert unexplained(previews[-1]["steps"]) == unexplained(branched)
     assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
-    assert "why" in solved["data"]["steps"][place], "there was another one to choose"
-    assert not branched["data"]["steps"][place]["why"], "the model did not choose what was forced"
-    assert any("why" in each for each in branched["data"]["steps"][place + 1 :])
+    assert "why" in steps[place], "there was another one to choose"
+    assert not branched[place]["why"], "the model did not choose what was forced"
+    assert any("why" in each for each in branched[place + 1 :])
 
 
-def test_a_plan_is_replayed_and_judged(worker, problem):
-    good = ended(worker.submit("replay", 60, problem=problem, plan="(pick-up a)\n(stack a b)")).result
-    assert (good["valid"], good["stopped"], good["data"]["outcome"]) == (True, "", "solved")
-    short = ended(worker.submit("replay", 60, problem=problem, plan="(pick-up a)")).result
+def test_a_plan_is_replayed_and_judged_and_errors_are_sentences_with_their_line(ask, problem):
+    plans = (f"(pick-up a){more}" for more in ("\n(stack a b)", "", "\n(stack b a)"))
+    first, short, wrong = (ask("replay", problem=problem, plan=plan).result for plan in plans)
+    assert (first["valid"], first["stopped"], first["data"]["outcome"]) == (True, "", "solved")
     assert (short["valid"], short["data"]["outcome"]) == (False, "the plan does not reach the goal")
-    wrong = ended(worker.submit("replay", 60, problem=problem, plan="(pick-up a)\n(stack b a)")).result
-    assert wrong["valid"] is False
+    assert (wrong["valid"], len(wrong["data"]["steps"])) == (False, 1)
     assert wrong["stopped"].startswith("step 2 of 2: action (stack b a) is not applicable")
-    assert len(wrong["data"]["steps"]) == 1
-
-
-def test_errors_are_sentences_with_their_line(worker, problem):
-    broken = {**problem, "problem": problem["problem"].replace("(:init", "\n(:init (nothing")}
-    report = ended(worker.submit("read", 60, problem=broken))
+    report = ask("read", problem={**problem, "problem": problem["problem"].replace("(:init", "\n(:init (nothing")})
     assert (report.state, report.source) == ("failed", "problem")
     assert report.line is not None
     _, *marked = report.error.splitlines()
     assert marked, "the line is shown, with a mark under the place"
     assert all(line.startswith("    ") for line in marked)
-    missing = ended(worker.submit("load", 60, run="/nowhere"))
-    assert "holds no run.json" in missing.error
+    assert "holds no run.json" in ask("load", run="/nowhere").error
 
 
 @pytest.mark.slow
-def test_ten_thousand_objects_and_five_megabytes_are_sentences(worker, problem):
+def test_ten_thousand_objects_and_five_megabytes_are_sentences(worker, ask, problem):
     many = {**problem, "problem": problem["problem"].replace("a b)", f"a b {MANY})", 1)}
-    assert "10,002 objects" in ended(worker.submit("read", 60, problem=many)).error
-    long = {**problem, "problem": problem["problem"] + ";" * 1_500_000}
-    assert "characters" in ended(worker.submit("read", 60, problem=long)).error
+    assert "10,002 objects" in ask("read", problem=many).error
+    assert "characters" in ask("read", problem={**problem, "problem": problem["problem"] + ";" * 1_500_000}).error
     with pytest.raises(InputError, match="characters"):
         worker.submit("read", 60, problem={**problem, "problem": ";" * 5_000_000})
-    nested = {**problem, "problem": "(" * 200_000 + ")" * 200_000}
-    assert ended(worker.submit("read", 60, problem=nested)).state == "failed"
-    assert ended(worker.submit("read", 60, problem=problem)).state == "done"
+    assert ask("read", problem={**problem, "problem": "(" * 200_000 + ")" * 200_000}).state == "failed"
+    assert ask("read", problem=problem).state == "done"
 
 
-def test_cancel_ends_the_process_and_the_next_job_has_a_new_one(worker, problem):
-    first = worker.submit("train", 300, **LONG)
-    while first.report().state == "waiting":
-        time.sleep(0.02)
+def begun(job):
+    """Return the job when it has begun."""
+    while job.report().state == "waiting":
+        time.sleep(0.001)
+    return job
+
+
+def test_a_job_that_is_cancelled_or_over_its_seconds_ends_and_the_next_has_a_new_process(worker, ask, problem):
+    first = begun(worker.submit("train", 300, **LONG))
     number = worker._process.popen.pid
     first.cancel()
     assert first.report().state == "cancelled"
     assert gone(number)
-    assert ended(worker.submit("read", 60, problem=problem)).state == "done"
-
-
-def test_a_job_over_its_seconds_is_ended(worker):
-    ended(worker.submit("load", 60, run="/nowhere"))  # the libraries are loaded
-    report = ended(worker.submit("train", 1, **LONG))
-    assert report.error == service_worker.out_of_time(1)
+    assert ask("read", problem=problem).state == "done"
+    ask("load", run="/nowhere")  # the libraries are loaded
+    assert ask("train", 1, **LONG).error == service_worker.out_of_time(1)
 
 
 WAITING = """
@@ -244,17 +236,14 @@ def test_limits_count_cpu_seconds_not_wall_clock_seconds():
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
+def test_a_machine_that_is_busy_takes_no_seconds(worker, ask, run):
     """The process is suspended for longer than the job's limit, as on a busy machine."""
-    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
     names = [f"b{number}" for number in range(60)]
     on_table = " ".join(f"(ontable {each}) (clear {each})" for each in names)
     tower = " ".join(f"(on {one} {other})" for one, other in pairwise(names))
     sixty = text_of(blocks_problem(" ".join(names), on_table, tower))
-    ended(worker.submit("load", 60, run=run))
-    job = worker.submit("solve", 60, run=run, problem=sixty, seconds=30)
-    while job.report().state == "waiting":
-        time.sleep(0.001)
+    ask("load", run=run)
+    job = begun(worker.submit("solve", 60, run=run, problem=sixty, seconds=30))
     number = worker._process.popen.pid
     os.kill(number, signal.SIGSTOP)
     assert job.report().state == "running"
@@ -264,31 +253,24 @@ def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
     assert ended(job).result["data"]["outcome"] == "solved"
 
 
-def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, quick_run):
-    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
-    ended(worker.submit("load", 60, run=run))
-    job = worker.submit("train", 300, **LONG)
-    while job.report().state == "waiting":
-        time.sleep(0.001)
+def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, ask, run):
+    ask("load", run=run)
+    job = begun(worker.submit("train", 300, **LONG))
     job._begun -= 300 * service_worker.PATIENCE + 10
     assert job.report().error == service_worker.out_of_patience(300 * service_worker.PATIENCE + 3)
     assert not worker.alive
 
 
 @pytest.mark.slow
-def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
+def test_jobs_are_done_in_their_order_also_after_one_that_ran_out_of_time(worker, ask, problem):
     """The process ends itself after the report; a job submitted in between must not be lost."""
     for _ in range(5):
         late = worker.submit("read", 0.001, problem=problem)
         while not late.report().ended:
             pass
-        after = ended(worker.submit("read", 60, problem=problem))
+        after = ask("read", problem=problem)
         assert after.state == "done", after.error
-
-
-@pytest.mark.slow
-def test_jobs_are_done_in_the_order_in_which_they_were_asked_for(worker, problem):
-    """A request larger than the pipe's buffer is neither overtaken by another nor mixed with it."""
+    # A request larger than the pipe's buffer is neither overtaken by another nor mixed with it.
     large = {**problem, "problem": problem["problem"] + ";" + " " * 900_000}
     asked = [worker.submit("read", 60, problem=each) for each in [large, problem] * 5]
     for place in reversed(range(len(asked))):
@@ -305,16 +287,12 @@ def test_too_little_memory_is_a_sentence(problem):
 
 
 @pytest.mark.slow
-def test_the_process_ends_with_its_worker(problem):
+def test_the_process_ends_with_its_worker_and_workers_are_few(problem, monkeypatch):
     worker = Worker()
     ended(worker.submit("read", 60, problem=problem))
     number = worker._process.popen.pid
     del worker
     assert gone(number)
-
-
-@pytest.mark.slow
-def test_workers_are_few(monkeypatch, problem):
     monkeypatch.setattr(service_worker, "MOST_WORKERS", 1)
     first, second = Worker(), Worker()
     ended(first.submit("read", 60, problem=problem))
@@ -333,14 +311,13 @@ def test_it_is_light_to_import():
 
 
 @pytest.mark.slow
-def test_the_least_forced_choices_of_an_unsolved_rollout(worker, quick_run):
+def test_the_least_forced_choices_of_an_unsolved_rollout(ask, quick_run):
     run = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
     for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation"):
-        start = ended(worker.submit("solve", 60, run=run, problem=text_of(problem), seconds=30)).result
+        start = ask("solve", run=run, problem=text_of(problem), seconds=30).result
         if start["data"]["outcome"] != "solved":
             break
-    limits = {"free": 0, "seconds": 20.0, "ranks": 3, "most": 2}
-    report = ended(worker.submit("override", 60, run=run, before=start["records"], **limits))
+    report = ask("override", run=run, before=start["records"], free=0, seconds=20.0, ranks=3, most=2)
     found = report.result
     assert report.progress["searched"] == list(found["counts"])
     if found["overrides"] is None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -7,22 +5,15 @@ import pytest
 from scipy.sparse import csr_array
 
 from sgp.errors import ConfigurationError
-from sgp.training.contrastive import (
-    ContrastiveConfig,
-    RankingProblem,
-    bilinear_rows,
-    contributions,
-    fit_contrastive,
-    sparse_rows,
-)
+from sgp.training import contrastive
 
 
 def fit(config, rows, first, positive, weights):
-    return fit_contrastive(config, sparse_rows(csr_array(rows)), (rows**2).sum(axis=1), first, positive, weights)
+    given = contrastive.sparse_rows(csr_array(rows)), (rows**2).sum(axis=1), first, positive, weights
+    return contrastive.fit_contrastive(config, *given)
 
 
 def loss_of(w, config, rows, first, positive, weights):
-    """Return the loss by its definition."""
     total = 0.0
     for decision in range(len(first) - 1):
         part = slice(first[decision], first[decision + 1])
@@ -45,8 +36,8 @@ def problem(seed=0, decisions=12, dimension=6):
     return rows, first, positive, rng.random(decisions) + 0.1
 
 
-def test_the_minimum_is_one_of_the_defined_loss():
-    config = ContrastiveConfig(alpha=0.05, l2=1.0)
+def test_the_minimum_is_one_of_the_defined_loss_and_by_squared_error_the_mean_of_the_positives():
+    config = contrastive.ContrastiveConfig(alpha=0.05, l2=1.0)
     rows, first, positive, weights = problem()
     w, facts = fit(config, rows, first, positive, weights)
     value = loss_of(w, config, rows, first, positive, weights)
@@ -56,9 +47,15 @@ def test_the_minimum_is_one_of_the_defined_loss():
             moved = w.copy()
             moved[axis] += step
             assert loss_of(moved, config, rows, first, positive, weights) > value - 1e-6
+    config = contrastive.ContrastiveConfig("squared", alpha=0.05)
+    w, _ = fit(config, rows, first, positive, weights)
+    means = [rows[a:b][positive[a:b]].mean(axis=0) for a, b in pairwise(first)]
+    assert np.allclose(w / (2 * config.alpha), np.average(means, axis=0, weights=weights))
+    with pytest.raises(ConfigurationError, match="loss kind is 'hinge'; expected one of contrastive, squared"):
+        contrastive.ContrastiveConfig("hinge")
 
 
-def test_what_can_be_separated_is_ranked_first():
+def test_what_can_be_separated_is_ranked_first_and_weights_of_decisions_count():
     rng = np.random.default_rng(3)
     wanted = rng.normal(size=8)
     rows = rng.integers(0, 2, size=(200, 8)).astype(float)
@@ -66,40 +63,25 @@ def test_what_can_be_separated_is_ranked_first():
     positive = np.zeros(200, bool)
     for start in first[:-1]:
         positive[start + np.argmax(rows[start : start + 5] @ wanted)] = True
-    config = ContrastiveConfig(l2=0.01)
+    config = contrastive.ContrastiveConfig(l2=0.01)
     w, _ = fit(config, rows, first, positive, np.ones(40))
     scores = rows @ w - config.alpha * (rows**2).sum(axis=1)
     right = [positive[start + np.argmax(scores[start : start + 5])] for start in first[:-1]]
     assert np.mean(right) > 0.9
-
-
-def test_weights_of_decisions_count():
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     positive = np.array([True, False, False, True])  # two decisions that contradict each other
-    w, _ = fit(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([3.0, 1.0]))
-    assert w[0] > w[1]
-    w, _ = fit(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([1.0, 3.0]))
-    assert w[0] < w[1]
-
-
-def test_by_squared_error_the_vector_is_the_mean_of_the_positives():
-    rows, first, positive, weights = problem()
-    config = ContrastiveConfig("squared", alpha=0.05)
-    w, _ = fit(config, rows, first, positive, weights)
-    means = [rows[a:b][positive[a:b]].mean(axis=0) for a, b in pairwise(first)]
-    assert np.allclose(w / (2 * config.alpha), np.average(means, axis=0, weights=weights))
-    with pytest.raises(ConfigurationError, match="loss kind is 'hinge'; expected one of contrastive, squared"):
-        ContrastiveConfig("hinge")
+    for weights in ([3.0, 1.0], [1.0, 3.0]):
+        w, _ = fit(contrastive.ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array(weights))
+        assert (w[0] > w[1]) == (weights[0] > weights[1])
 
 
 def test_bilinear_rows_are_the_products_of_change_and_context():
     rng = np.random.default_rng(5)
     first = np.array([0, 2, 5, 6])
     contexts, changes = rng.normal(size=(3, 4)), rng.normal(size=(6, 2))
-    dense = np.stack(
-        [np.outer(changes[row], contexts[np.searchsorted(first, row, "right") - 1]).ravel() for row in range(6)]
-    )
-    rows = bilinear_rows(contexts, changes, first)
+    of = np.searchsorted(first, range(6), "right") - 1
+    dense = np.stack([np.outer(change, context).ravel() for change, context in zip(changes, contexts[of], strict=True)])
+    rows = contrastive.bilinear_rows(contexts, changes, first)
     w, g = rng.normal(size=8), rng.normal(size=6)
     assert np.allclose(rows.matvec(w), dense @ w)
     assert np.allclose(rows.rmatvec(g), dense.T @ g)
@@ -107,11 +89,11 @@ def test_bilinear_rows_are_the_products_of_change_and_context():
 
 def test_weights_are_the_sum_of_what_each_decision_pulls():
     rows, first, positive, weights = problem(3)
-    config = ContrastiveConfig(iterations=2000)
+    config = contrastive.ContrastiveConfig(iterations=2000)
     w, _ = fit(config, rows, first, positive, weights)
     columns = np.array([4, 1])
-    given = RankingProblem(csr_array(rows), (rows**2).sum(axis=1), first, positive, weights)
-    found = contributions(config, given, w, columns)
+    given = contrastive.RankingProblem(csr_array(rows), (rows**2).sum(axis=1), first, positive, weights)
+    found = contrastive.contributions(config, given, w, columns)
     for decision, (start, end) in enumerate(pairwise(first)):
         psi = rows[start:end]
         powers = np.exp(psi @ w - config.alpha * (psi**2).sum(axis=1))

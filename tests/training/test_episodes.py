@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -13,17 +11,9 @@ from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.planning.task import Task, replay
-from sgp.training.episodes import (
-    ReplayBuffer,
-    collect_episodes,
-    hindsight_goal,
-    matched,
-    place_of,
-    relabel_with_hindsight_goal,
-    transitions,
-    with_goal,
-)
+from sgp.training import episodes
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
+from tests.planning.test_planner import by_name
 
 SUITE = sgp.load_suite("state-centric")
 ENCODER = TreeEncoder(SUITE.domain_text("blocksworld"), TreeConfig())
@@ -49,10 +39,10 @@ class Longest:
 
 
 def tried(tasks, temperature, seed=0):
-    return collect_episodes(tasks, range(4), Longest(), AIW, temperature, 5, np.random.default_rng(seed))
+    return episodes.collect_episodes(tasks, range(4), Longest(), AIW, temperature, 5, np.random.default_rng(seed))
 
 
-def test_cold_exploration_is_greedy_and_hot_one_is_not(tasks):
+def test_cold_exploration_is_greedy_and_hot_one_is_not_and_transitions_are_the_trajectorys_own(tasks):
     for found in tried(tasks, 1e-6):
         task, states = tasks[found.problem], [tasks[found.problem].init]
         for jump in found.jumps:
@@ -63,14 +53,11 @@ def test_cold_exploration_is_greedy_and_hot_one_is_not(tasks):
         assert found.solved or len(found.jumps) == 5
     assert tried(tasks, 1.0) == tried(tasks, 1.0), "the same generator gives the same trajectories"
     assert tried(tasks, 1.0) != tried(tasks, 1.0, seed=1)
-
-
-def test_transitions_are_the_trajectorys_own(tasks):
     for found in tried(tasks, 1.0):
         task = tasks[found.problem]
         ends = np.cumsum([0, *map(len, found.jumps)])
         states = replay(task, list(chain.from_iterable(found.jumps)))
-        kept = transitions(task, found, AIW, ENCODER)
+        kept = episodes.transitions(task, found, AIW, ENCODER)
         assert len(kept) == len(found.jumps)
         for number, each in enumerate(kept):
             choice = AIW(task, states[ends[number]])
@@ -82,20 +69,11 @@ def test_transitions_are_the_trajectorys_own(tasks):
 
 def test_the_end_of_a_dead_end_is_marked():
     """Once the only spanner was passed, no nut can be tightened; at the gate no action is applicable."""
-    house = sgp.get_domain("spanner")
-    text = house.generate(np.random.default_rng(0), **next(iter(house.sizes.solutions(6))))
-    task = Task(Problem("spanner", house.pddl, text))
-    encoder = TreeEncoder(task.domain_text, TreeConfig())
-
-    class Walks(Longest):
-        def rank(self, nodes, choices):
-            return [
-                Ranking(np.array([0.0 if each.actions[-1].name == "walk" else 9.0 for each in choice]))
-                for choice in choices
-            ]
-
-    (found,) = collect_episodes([task], [0], Walks(), one_step, 1e-6, 30, np.random.default_rng(0))
-    last = transitions(task, found, one_step, encoder)[-1]
+    domain = sgp.get_domain("spanner")
+    text = domain.generate(np.random.default_rng(0), **next(iter(domain.sizes.solutions(6))))
+    task = Task(Problem("spanner", domain.pddl, text))
+    (found,) = episodes.collect_episodes([task], [0], by_name(walk=0.0), one_step, 1e-6, 30, np.random.default_rng(0))
+    last = episodes.transitions(task, found, one_step, TreeEncoder(task.domain_text, TreeConfig()))[-1]
     assert (found.solved, last.after, last.dead_end) == (False, None, True)
 
 
@@ -103,11 +81,11 @@ def test_a_relabelled_episode_leads_to_its_goal(tasks):
     rng, told = np.random.default_rng(3), 0
     for seed in range(4):
         for each in tried(tasks, 1.0, seed):
-            again = relabel_with_hindsight_goal(tasks[each.problem], each, AIW, rng)
+            again = episodes.relabel_with_hindsight_goal(tasks[each.problem], each, AIW, rng)
             if again is None:
                 continue
             told += 1
-            task = Task(with_goal(tasks[each.problem], again.goal))
+            task = Task(episodes.with_goal(tasks[each.problem], again.goal))
             path, new = (list(chain.from_iterable(found.jumps)) for found in (each, again))
             assert new == path[: len(new)]
             states = replay(task, new)
@@ -117,21 +95,20 @@ def test_a_relabelled_episode_leads_to_its_goal(tasks):
                 choice = AIW(task, state)
                 place = next(place for place, other in enumerate(choice) if other.actions == jump)
                 state = choice[place].state
-                assert place_of(task, choice, state) == place
-            kept = transitions(task, again, AIW, ENCODER)
+                assert episodes.place_of(task, choice, state) == place
+            kept = episodes.transitions(task, again, AIW, ENCODER)
             assert kept[-1].after is None
             assert not kept[-1].dead_end
     assert told > 5
 
 
-def test_a_replay_keeps_the_last_and_comes_back_from_words(tasks):
-    replay_of = [ReplayBuffer(tasks, AIW, ENCODER, 12) for _ in range(2)]
+def test_a_replay_keeps_the_last_and_comes_back_from_its_record(tasks):
+    replay_of = [episodes.ReplayBuffer(tasks, AIW, ENCODER, 12) for _ in range(2)]
     rng = np.random.default_rng(0)
     for each in tried(tasks, 1.0) + tried(tasks, 1.0, seed=1):
-        replay_of[0].add(each)
-        again = relabel_with_hindsight_goal(tasks[each.problem], each, AIW, rng)
-        if again is not None:
-            replay_of[0].add(again)
+        again = episodes.relabel_with_hindsight_goal(tasks[each.problem], each, AIW, rng)
+        for episode in filter(None, (each, again)):
+            replay_of[0].add(episode)
     assert len(replay_of[0].transitions) == 12
     replay_of[1].load_state_dict(replay_of[0].state_dict())
     assert replay_of[1].state_dict() == replay_of[0].state_dict()
@@ -143,20 +120,23 @@ def test_a_replay_keeps_the_last_and_comes_back_from_words(tasks):
 
 @pytest.fixture
 def tower():
-    return Task(
-        blocks_problem("a b c d", "(ontable a) (on b a) (clear b) (ontable c) (on d c) (clear d)", "(on a b) (on b c)")
-    )
+    atoms = "(ontable a) (on b a) (clear b) (ontable c) (on d c) (clear d)"
+    return Task(blocks_problem("a b c d", atoms, "(on a b) (on b c)"))
 
 
-def test_a_goal_keeps_its_shape(tower):
+def test_a_goal_keeps_its_shape_and_what_is_new_comes_first(tower):
     """Two atoms that share b: (on b a) and (on d c) share no object, so the new goal is one of them."""
-    for seed in range(10):
-        goal = matched(tower, tower.atoms(tower.init), np.random.default_rng(seed))
-        assert goal in ((Atom("on", ("b", "a")),), (Atom("on", ("d", "c")),))
     three = [Atom("on", ("d", "a")), Atom("on", ("a", "c"))]
+    unstacked = next(each.state for each in one_step(tower, tower.init) if str(each.actions[0]) == "(unstack b a)")
+    onto = next(each.state for each in one_step(tower, unstacked) if str(each.actions[0]) == "(stack b d)")
     for seed in range(10):
-        found = set(matched(tower, three, np.random.default_rng(seed)))
+        goal = episodes.matched(tower, tower.atoms(tower.init), np.random.default_rng(seed))
+        assert goal in ((Atom("on", ("b", "a")),), (Atom("on", ("d", "c")),))
+        found = set(episodes.matched(tower, three, np.random.default_rng(seed)))
         assert found == set(three) or len(found) == 1
+        goal = episodes.hindsight_goal(tower, onto, np.random.default_rng(seed))
+        assert Atom("on", ("b", "d")) in goal
+        assert set(goal) <= {Atom("on", ("b", "d")), Atom("on", ("d", "c"))}
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "logistics", "visitall"])
@@ -168,7 +148,7 @@ def test_a_new_goal_holds_where_it_was_drawn_and_not_at_the_start(domain):
         for _ in range(20):
             choice = one_step(task, state)
             state = choice[int(rng.integers(len(choice)))].state if choice else state
-        goal = hindsight_goal(task, state, rng)
+        goal = episodes.hindsight_goal(task, state, rng)
         if goal is None:
             continue
         drawn += 1
@@ -176,27 +156,18 @@ def test_a_new_goal_holds_where_it_was_drawn_and_not_at_the_start(domain):
         assert not set(goal) <= set(task.atoms(task.init))
         wanted, new = (Counter(atom.predicate for atom in each) for each in (task.goal_atoms, goal))
         assert new <= wanted
-        other = Task(with_goal(task, goal))
+        other = Task(episodes.with_goal(task, goal))
         assert set(other.goal_atoms) == set(goal)
         assert set(other.atoms(other.init)) == set(task.atoms(task.init))
     assert drawn > 2
-
-
-def test_what_is_new_comes_first(tower):
-    (unstacked,) = [each.state for each in one_step(tower, tower.init) if str(each.actions[0]) == "(unstack b a)"]
-    onto = next(each.state for each in one_step(tower, unstacked) if str(each.actions[0]) == "(stack b d)")
-    for seed in range(10):
-        goal = hindsight_goal(tower, onto, np.random.default_rng(seed))
-        assert Atom("on", ("b", "d")) in goal
-        assert set(goal) <= {Atom("on", ("b", "d")), Atom("on", ("d", "c"))}
 
 
 def test_objects_keep_their_types_and_constants_are_themselves():
     text = COURIER_PROBLEM.replace("(and (at q1 shop) (not (in q1 v1)))", "(and (at q1 depot) (at v1 shop))")
     task = Task(Problem("courier-2", COURIER, text))
     for seed in range(20):
-        goal = matched(task, task.atoms(task.init), np.random.default_rng(seed))
+        goal = episodes.matched(task, task.atoms(task.init), np.random.default_rng(seed))
         assert Atom("at", ("q1", "depot")) in goal, "no other parcel, and the depot is a constant"
         assert not {Atom("at", ("v1", "shop")), Atom("at", ("b1", "shop"))} & set(goal), "the bike is no van"
     shop = [Atom("at", ("v1", "mill")), Atom("at", ("q1", "shop"))]
-    assert matched(task, shop, np.random.default_rng(0)) == (Atom("at", ("v1", "mill")),)
+    assert episodes.matched(task, shop, np.random.default_rng(0)) == (Atom("at", ("v1", "mill")),)

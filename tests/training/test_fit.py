@@ -1,6 +1,6 @@
 """The training loop and its checkpoints."""
 
-from __future__ import annotations
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_an_interrupted_training_resumes_as_if_it_had_not_been(tmp_path):
         assert names(tmp_path / "cut") == ["epoch5.safetensors", "epoch6.safetensors"]
 
 
-def test_training_lowers_the_loss_by_the_seed_whatever_the_threads(tmp_path):
+def test_training_lowers_the_loss_by_the_seed_whatever_the_threads_and_ends_when_it_no_longer_falls(tmp_path):
     found = []
     for place, (seed, threads) in enumerate(((3, 1), (3, 2), (4, 1))):
         torch.set_num_threads(threads)
@@ -93,9 +93,6 @@ def test_training_lowers_the_loss_by_the_seed_whatever_the_threads(tmp_path):
     assert found[0][-1].validation_loss < 0.8 * found[0][0].validation_loss
     assert all(map(equal, found[0], found[1]))
     assert not same(found[0][-1].weights, found[2][-1].weights)
-
-
-def test_training_ends_when_the_validation_loss_no_longer_falls(tmp_path):
     assert len(list(train(tmp_path, epochs=50, validation=1.0, patience=3))) == 4
     assert list(train(tmp_path, epochs=50, validation=1.0, patience=3, after=4)) == []
 
@@ -138,24 +135,14 @@ def test_other_trainings_and_damaged_files_are_refused(tmp_path):
             checkpoints.resume(parts)
 
 
-def test_an_interrupted_write_leaves_the_checkpoints_before(tmp_path, monkeypatch):
-    checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
+def test_an_interrupted_write_leaves_the_checkpoints_before_which_are_copies_of_the_weights(tmp_path, monkeypatch):
+    checkpoints, parts, again = Checkpoints(tmp_path, "t"), parts_of(), parts_of()
+    then = {name: value.clone() for name, value in parts["model"].state_dict().items()}
     checkpoints.save(TrainingProgress(1), parts)
-
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("sgp.training.fit.save_file", interrupted)
+    monkeypatch.setattr("sgp.training.fit.save_file", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(TrainingProgress(2), parts)
     assert names(tmp_path) == ["epoch1.safetensors"]
-
-
-def test_a_checkpoint_is_a_copy_of_the_weights(tmp_path):
-    parts, again = parts_of(), parts_of(width=8)
-    then = {name: value.clone() for name, value in parts["model"].state_dict().items()}
-    checkpoints = Checkpoints(tmp_path, "t")
-    checkpoints.save(TrainingProgress(1), parts)
     with torch.no_grad():
         for model in (parts["model"], again["model"]):
             model.embedding.weight.zero_()

@@ -1,18 +1,11 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.training_data import trajectories
 from sgp.methods.configuration import from_record
 from sgp.planning.lookahead import Lookahead
-from sgp.planning.pddl import Problem
-from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
-from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
-from sgp.planning.validation import validate
 from sgp.training.labels import LabelConfig, label
 from tests.planning.test_planner import Last
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM, shortest
@@ -30,7 +23,7 @@ def labelled(source, found, successors, fit=never, **settings):
 
 @pytest.fixture(scope="module")
 def blocks():
-    return trajectories(SUITE, "blocksworld", "train")[:2]
+    return sgp.trajectories(SUITE, "blocksworld", "train")[:2]
 
 
 def test_experts_label_whatever_they_reach_later(blocks):
@@ -67,17 +60,14 @@ def test_the_longest_labels_are_the_farthest_of_the_right_ones(blocks, source):
     assert any(one.positive.sum() > other.positive.sum() for one, other in zip(every, longest, strict=True))
 
 
-def test_dead_ends_are_wrong():
-    task = Task(Problem("g", GLUE, GLUE_PROBLEM))
+def test_a_state_space_that_is_too_large_leaves_the_experts_labels_and_dead_ends_are_wrong(blocks):
+    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
+    assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
+    task = sgp.Task(sgp.Problem("g", GLUE, GLUE_PROBLEM))
     trajectory = Trajectory.of(task, task.successors(task.init)[0].actions)
     (decision,) = labelled("optimal", [trajectory], one_step)
     assert [str(each.actions[0]) for each in decision.choice] == ["(fix a)", "(fix b)"]
     assert decision.positive.tolist() == [True, False]
-
-
-def test_a_state_space_that_is_too_large_leaves_the_experts_labels(blocks):
-    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
-    assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
 
 
 @pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])
@@ -87,7 +77,7 @@ def test_visited_states_are_labelled_too(home, blocks, space):
 
     def fit(decisions):
         asked.append(len(decisions))
-        return Planner(Last())
+        return sgp.Planner(Last())
 
     decisions = labelled("dagger", blocks[:1], one_step, fit, visits=2, space=space)
     assert asked == [len(experts)]
@@ -99,7 +89,7 @@ def test_visited_states_are_labelled_too(home, blocks, space):
             own = [each for each in new if each.task is task]
             assert own[0].state == task.init
             plan = tuple(each.choice[int(np.flatnonzero(each.positive)[0])].actions[0] for each in own)
-            assert validate(task.problem, plan).valid
+            assert sgp.validate(task.problem, plan).valid
     else:
         assert len(new) == 2
         for each in new:
@@ -110,8 +100,8 @@ def test_visited_states_are_labelled_too(home, blocks, space):
     assert len(joined) > len(experts) + 2
 
 
-def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():
-    small, large = trajectories(SUITE, "gripper", "train")[:2]
+def test_exact_labels_leave_out_large_problems_and_sources_of_older_records_are_read():
+    small, large = sgp.trajectories(SUITE, "gripper", "train")[:2]
     space = 50
     decisions = labelled("optimal-only", [small, large], one_step, space=space, states=12)
     assert {each.task for each in decisions} == {small.task}
@@ -120,8 +110,5 @@ def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():
     without = labelled("optimal-only", [large], one_step, space=space)
     followed = labelled("expert", [large], one_step)
     assert [each.state for each in without] == [each.state for each in followed], "where none is small enough, all stay"
-
-
-def test_sources_of_older_records_are_read():
     for old, new in (("experts", "expert"), ("exact", "optimal-only"), ("visited", "dagger"), ("optimal", "optimal")):
         assert from_record(LabelConfig, {"source": old, "visits": 7}) == LabelConfig(new, visits=7)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -19,9 +17,9 @@ from sgp.training.recurrent import RecurrentTraining, best_epoch, fit_recurrent
 ROOT = Path(sgp.__file__).resolve().parents[1]
 
 
-def network(seed=0, head="linear"):
-    torch.manual_seed(seed)
-    return RecurrentModel(1, 1, LSTMShape(hidden=16, layers=2), head)
+def network(outputs=1, head="linear"):
+    torch.manual_seed(0)
+    return RecurrentModel(1, outputs, LSTMShape(hidden=16, layers=2), head)
 
 
 def parities(count, seed):
@@ -36,14 +34,11 @@ def parities(count, seed):
 
 def held_out_loss(model, sequences):
     with torch.inference_mode():
-        errors = [
-            ((model(torch.as_tensor(rows)[None])[0][0].numpy() - targets) ** 2).ravel() for rows, targets in sequences
-        ]
-    return float(np.concatenate(errors).mean())
+        found = [model(torch.as_tensor(rows)[None])[0][0].numpy() - targets for rows, targets in sequences]
+    return float(np.concatenate([each.ravel() ** 2 for each in found]).mean())
 
 
 def fitted(model, loss, train, validation, seed=1, **config):
-    """Return the network after its best epoch, and that epoch."""
     best = best_epoch(fit_recurrent(model, RecurrentTraining(**config), loss, train, validation, FitContext(seed)))
     model.load_state_dict(best.weights)
     return model.eval(), best
@@ -90,28 +85,16 @@ def weights(model):
 
 
 def test_the_cosine_loss_ignores_lengths():
-    rng = np.random.default_rng(0)
-    sequences = [
-        (rows, np.hstack([rows * 5, np.full_like(rows, 2)])) for rows in rng.normal(size=(30, 4, 1)).astype(np.float32)
-    ]
-    torch.manual_seed(0)
-    model = RecurrentModel(1, 2, LSTMShape(hidden=16), "two-layer")
-    _, best = fitted(model, "cosine", sequences[:20], sequences[20:], epochs=60)
+    rows = np.random.default_rng(0).normal(size=(30, 4, 1)).astype(np.float32)
+    best, scaled = (
+        fitted(network(2, "two-layer"), "cosine", sequences[:20], sequences[20:], epochs=60)[1]
+        for sequences in ([(each, scale * np.insert(each * 5, 1, 2, axis=1)) for each in rows] for scale in (1, 100))
+    )
     assert best.validation_loss < 0.05
-    scaled = [(rows, 100 * targets) for rows, targets in sequences]
-    torch.manual_seed(0)
-    again = RecurrentModel(1, 2, LSTMShape(hidden=16), "two-layer")
-    _, other = fitted(again, "cosine", scaled[:20], scaled[20:], epochs=60)
-    assert other.validation_loss == pytest.approx(best.validation_loss, abs=0.02)
+    assert scaled.validation_loss == pytest.approx(best.validation_loss, abs=0.02)
 
 
-def test_a_network_without_a_finite_loss_is_an_error():
-    endless = [(np.full((4, 1), np.nan), np.ones((4, 1)))]
-    with pytest.raises(ConfigurationError, match="epoch 1 has the validation loss nan"):
-        fitted(network(), "squared", parities(4, 1), endless, epochs=2)
-
-
-def test_a_training_that_diverges_ends_with_its_best_epoch(caplog):
+def test_a_training_that_diverges_ends_with_its_best_epoch_and_at_first_is_an_error(caplog):
     def diverging():
         yield from (Epoch(number, 0.0, loss, {}) for number, loss in ((1, 3.0), (2, 2.0), (3, 2.0)))
         raise ConfigurationError("epoch 4 has the validation loss nan")
@@ -119,3 +102,6 @@ def test_a_training_that_diverges_ends_with_its_best_epoch(caplog):
     assert best_epoch(diverging()).number == 2
     assert "epoch 4" in caplog.text
     assert best_epoch([]) is None
+    endless = [(np.full((4, 1), np.nan), np.ones((4, 1)))]
+    with pytest.raises(ConfigurationError, match="epoch 1 has the validation loss nan"):
+        fitted(network(), "squared", parities(4, 1), endless, epochs=2)

@@ -1,7 +1,5 @@
 """Recorded rollouts to show: real ones, and one whose names contain markup."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -9,13 +7,11 @@ import pytest
 
 import sgp
 from sgp.analysis.explanations import explanation_records
-from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import records
-from sgp.planning.task import Task
 from sgp.policies.nearest_transition import NearestTransition
 from tests.browsing import watched
 from tests.planning.test_planner import by_name
@@ -29,8 +25,9 @@ HOSTILE_PROBLEM = f"""(define (problem {SCRIPT}) (:domain {SCRIPT}) (:objects {I
   (:init (at {QUOTE})) (:goal (and (at {SCRIPT}) (not (at {QUOTE})))))"""
 
 
-def as_recorded(rollout, **about):
-    head, *steps = json.loads(json.dumps(list(records(rollout, about))))
+def as_recorded(rollout, expert=(), explanations=(), left=None, **about):
+    made = records(rollout, about, expert, explanations, left=left)
+    head, *steps = json.loads(json.dumps(list(made)))
     return Recorded("test", 1, head, tuple(steps))
 
 
@@ -45,56 +42,41 @@ def unsolved(three_blocks):
     return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(three_blocks, Limit(actions=5))
 
 
-@pytest.fixture
-def ranked():
-    """Twenty steps with many jumps and random weights, and explanations against several candidates."""
-    task = Task(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
-    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
+def ranked_rollout():
+    """A policy of random weights and its rollout of twenty steps with many jumps."""
+    task = sgp.Task(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
+    encoder, _ = sgp.MarkedTransitionEncoder.fit(sgp.MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
     weights = np.random.default_rng(3).normal(size=(2, encoder.dimension))
     policy = NearestTransition(encoder, weights, alpha=0.3, rules=ADD_UP)
-    rollout = Planner(policy, Lookahead(), width=2).solve(task, Limit(actions=20))
-    found = json.loads(json.dumps(list(records(rollout, {}, (), explanation_records(rollout, policy)))))
-    return Recorded("test", 1, found[0], tuple(found[1:]))
+    return policy, Planner(policy, Lookahead(), width=2).solve(task, Limit(actions=20))
+
+
+@pytest.fixture
+def ranked():
+    """That rollout with explanations against several candidates."""
+    policy, rollout = ranked_rollout()
+    return as_recorded(rollout, explanations=explanation_records(rollout, policy))
 
 
 def candidate(end, cost, *marks):
-    here = QUOTE
     return {
-        "actions": [f"({IMAGE} {here} {end})"],
-        "parent": None,
-        "add": [f"({IMAGE} {end})", f"(at {end})"],
-        "delete": [f"(at {here})"],
-        "cost": cost,
-        "key": None,
-        "marks": list(marks),
+        **{"actions": [f"({IMAGE} {QUOTE} {end})"], "parent": None, "add": [f"({IMAGE} {end})", f"(at {end})"]},
+        **{"delete": [f"(at {QUOTE})"], "cost": cost, "key": None, "marks": list(marks)},
     }
 
 
 HOSTILE = [
     {
-        "record": "rollout",
-        "format": 1,
-        "name": SCRIPT,
-        "sha256": "0",
-        "domain_pddl": HOSTILE_DOMAIN,
-        "problem_pddl": HOSTILE_PROBLEM,
-        "initial": [f"(at {QUOTE})"],
-        "outcome": "solved",
-        "reason": IMAGE,
-        "written": [[SCRIPT, 0.25]],
-        "seconds": 0.5,
-        "steps": 1,
+        **{"record": "rollout", "format": 1, "name": SCRIPT, "sha256": "0"},
+        **{"domain_pddl": HOSTILE_DOMAIN, "problem_pddl": HOSTILE_PROBLEM, "initial": [f"(at {QUOTE})"]},
+        **{"outcome": "solved", "reason": IMAGE, "written": [[SCRIPT, 0.25]], "seconds": 0.5, "steps": 1},
         "expert": [f"({IMAGE} {QUOTE} {SCRIPT})"],
         "about": {"method": IMAGE, "variant": SCRIPT, "domain": IMAGE, "suite": "s", "split": QUOTE, "seed": 1},
     },
     {
-        "record": "step",
-        "chosen": 1,
+        **{"record": "step", "chosen": 1, "note": {}, "written": [[IMAGE, 0.5], [SCRIPT, 1]]},
         "candidates": [candidate(IMAGE, None, "rejected"), candidate(SCRIPT, -0.5, "chosen", "goal")],
-        "note": {},
-        "written": [[IMAGE, 0.5], [SCRIPT, 1]],
-        "against": 0,
-        "measure": IMAGE,
+        **{"against": 0, "measure": IMAGE},
         "why": [{"feature": f"{SCRIPT}{IMAGE}", "chosen": 1.0, "other": 0.0, "share": -0.5}],
     },
 ]
@@ -111,37 +93,25 @@ def hostile(tmp_path):
 
 
 def map_with(recorded):
-    """Return a map of states with made-up points."""
     point = [1, 2, 30, 40]
-    steps = [
-        {
-            "state": point,
-            "predicted": [3, 3, 3, 3],
-            "candidates": {str(place): [place, 5, 10 * place, 50] for place in range(len(step["candidates"]))},
-        }
-        for step in recorded.steps
-    ]
+    counts = (len(step["candidates"]) for step in recorded.steps)
+    points = [{str(place): [place, 5, 10 * place, 50] for place in range(count)} for count in counts]
+    steps = [{"state": point, "predicted": [3, 3, 3, 3], "candidates": each} for each in points]
     entry = {"line": recorded.line, "chosen": recorded.chosen, "steps": steps}
-    ground = {
-        "of": "states",
-        "dimensions": 7,
-        "explained": [0.5, 0.25],
-        "umap": True,
-        "context": [point, [90, 9, 9, 99]],
-    }
-    return {"format": 1, **ground, "rollouts": [entry]}
+    ground = {"of": "states", "dimensions": 7, "explained": [0.5, 0.25], "umap": True}
+    return {"format": 1, **ground, "context": [point, [90, 9, 9, 99]], "rollouts": [entry]}
 
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Open a rollout's exported page; its requests, log messages and errors are in the lists of the result."""
-    contexts = []
+    """Open a rollout's exported page; fail on errors and messages in its log. Its requests are in its list `asked`."""
+    pages = []
 
     def open_(rollout, hash_="", script="", **options):
         file = tmp_path / "page.html"
         sgp.export_html(rollout, file)
-        contexts.append(browser.new_context(**options))
-        page = watched(contexts[-1].new_page())
+        page = watched(browser.new_context(**options).new_page())
+        pages.append(page)
         page.on("console", lambda message: page.wrong.append(message.text))
         page.add_init_script(script)
         page.goto(f"file://{file}{hash_}")
@@ -149,5 +119,6 @@ def open_page(browser, tmp_path):
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
+        assert not page.wrong

@@ -1,41 +1,32 @@
-"""The player in a real browser: keys, play, scrub, plan rows, hostile names; the page and the Streamlit host."""
-
-from __future__ import annotations
+"""The player in a real browser: keys, play, scrub, plan rows, motion, hostile names; the page and Streamlit."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 import sgp
 from sgp.domains import draw_series
 from sgp.planning.domain import Scene
-from sgp.planning.recorded import atom_of, map_file, read_recorded
-from sgp.planning.recording import write_rollouts
+from sgp.planning.recorded import atom_of, map_file
 from sgp.viewer.playback import playback
-from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
-from tests.viewer.conftest import IMAGE, SCRIPT
+from tests.browsing import expect, expect_playing_beyond, expect_step, press
+from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 pytestmark = pytest.mark.browser
 
 
-def recorded(domain, model, solved=True):
-    """Return the first rollout of a method by its best known variant."""
-    variant = {"state-centric": "wl-xgboost-delta"}.get(model, "aiw")
-    wanted = (domain, model, variant, solved)
-    return next(
-        each
-        for each in sgp.recorded_rollouts().rollouts
-        if (each.about.domain, each.about.method, each.about.variant, each.head["outcome"] == "solved") == wanted
-    )
+def recorded(domain, model, variant, solved=True):
+    found = (each for each in sgp.recorded_rollouts().rollouts if (each.head["outcome"] == "solved") is solved)
+    wanted = domain, model, variant
+    return next(each for each in found if (each.about.domain, each.about.method, each.about.variant) == wanted)
 
 
 @pytest.fixture(scope="module")
 def blocks():
-    return recorded("blocksworld", "state-centric", solved=False)
+    return recorded("blocksworld", "state-centric", "wl-xgboost-delta", solved=False)
 
 
-def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
+def test_keys_step_through_the_whole_rollout_and_play_and_pause_it(open_page, blocks):
     page, last = open_page(blocks), len(blocks.steps)
     assert last >= 90
     for _ in range(60):
@@ -49,19 +40,7 @@ def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
     assert page.locator(".place").inner_text() == "end"
     press(page, "Home", "ArrowLeft")
     expect_step(page, 0)
-    assert not page.wrong
     assert [url.split(":")[0] for url in page.asked] == ["file"]
-
-
-def test_the_step_stands_in_the_address_and_comes_from_it(open_page, blocks):
-    page = open_page(blocks, "#step=12")
-    expect_step(page, 11)
-    press(page, "k")
-    page.wait_for_url("**#step=13")
-    assert open_page(blocks, "#step=nonsense").locator('.sgp[data-step="0"]').count() == 1
-
-
-def test_play_pause_and_speed(open_page, blocks):
     page = open_page(blocks)
     page.select_option(".controls select", "8")
     page.locator(".sgp").focus()
@@ -79,8 +58,11 @@ def test_play_pause_and_speed(open_page, blocks):
     expect_playing_beyond(page, [0, len(blocks.steps)])
 
 
-def test_scrub_plan_rows_and_curves(open_page, blocks):
-    page = open_page(blocks)
+def test_scrub_plan_rows_curves_address_and_large_drawings(open_page, blocks):
+    page = open_page(blocks, "#step=12", viewport={"width": 1200, "height": 800})
+    expect_step(page, 11)
+    press(page, "k")
+    page.wait_for_url("**#step=13")
     page.locator("input[type=range]").fill("30")
     expect_step(page, 30)
     page.locator("input[type=range]").focus()
@@ -92,6 +74,12 @@ def test_scrub_plan_rows_and_curves(open_page, blocks):
     box = page.locator(".curves svg").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 20)
     expect_step(page, len(blocks.steps))
+    before = page.locator(".picture").first.bounding_box()["width"]
+    press(page, "z")
+    assert page.locator(".picture").first.bounding_box()["width"] > 1.5 * before
+    press(page, "z")
+    assert page.locator(".picture").first.bounding_box()["width"] == before
+    assert open_page(blocks, "#step=nonsense").locator('.sgp[data-step="0"]').count() == 1
 
 
 def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
@@ -116,13 +104,11 @@ def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
     assert page.locator("tr.picked td").first.inner_text() == str(step["chosen"] + 2)
 
 
-def test_ties_plateau_and_help(open_page, solved):
-    page = open_page(solved)
-    data = playback(read_recorded(_written(solved, page))[0])
-    ties = [place for place, step in enumerate(data["steps"]) if step["tie"]]
-    press(page, "End", "t")
-    expect_step(page, ties[0])
-    for place in ties[1:]:
+def test_ties_plateau_divergences_and_help(open_page, solved, blocks):
+    page, data = open_page(solved), playback(as_recorded(solved))
+    first, *others = [place for place, step in enumerate(data["steps"]) if step["tie"]]
+    press(page, "End")
+    for place in (first, *others):
         press(page, "t")
         expect_step(page, place)
     press(page, "End", "p")
@@ -132,11 +118,7 @@ def test_ties_plateau_and_help(open_page, solved):
     assert "Space" in page.locator(".help").inner_text()
     press(page, "Escape")
     assert not page.locator(".help").is_visible()
-
-
-def test_divergences_from_the_expert_are_walked(open_page, blocks):
-    page = open_page(blocks)
-    found = playback(blocks)["expert"]["divergences"]
+    page, found = open_page(blocks), playback(blocks)["expert"]["divergences"]
     assert found
     for place in (*found, found[0]):
         press(page, "d")
@@ -168,25 +150,20 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
     feature, chosen, *_ = why["reasons"][0]
     page.get_by_text(shown["features"][feature], exact=True).wait_for()
     assert f"chosen {chosen:g}, other" in rows[0].inner_text()
-    assert not page.wrong
 
 
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
     """In a failure in Logistics several tied candidates were visited; balls in one room are equivalent."""
-    logistics = recorded("logistics", "state-centric", solved=False)
+    logistics = recorded("logistics", "state-centric", "wl-xgboost-delta", solved=False)
     shown = playback(logistics)
     steps = [(place, step, _visited_ties(step)) for place, step in enumerate(shown["steps"], start=1)]
     place, _, ties = next(each for each in steps if each[2] > 1)
     page = open_page(logistics, f"#step={place}")
     assert f"{ties} equally cheap candidates already visited" in page.locator(".why").inner_text()
-    jumps = recorded("gripper", "contrastive-jumps")
+    jumps = recorded("gripper", "contrastive-jumps", "aiw")
     page, shown = open_page(jumps), playback(jumps)
-    place, alike = next(
-        (place, each)
-        for place, step in enumerate(shown["steps"])
-        for each in step["candidates"][:10]
-        if each.get("twin") is not None
-    )
+    first = ((place, each) for place, step in enumerate(shown["steps"]) for each in step["candidates"][:10])
+    place, alike = next((place, each) for place, each in first if each.get("twin") is not None)
     page.locator("input[type=range]").fill(str(place))
     expect_step(page, place)
     press(page, str(alike["rank"] % 10))
@@ -223,19 +200,12 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
     page.wait_for_selector("tr.pointed", state="detached")
     assert page.locator(".because").inner_text() == first
     assert page.locator(".would svg").count() == 0
-    unexplained = max(
-        rank
-        for rank, _ in enumerate(step["candidates"])
-        if rank not in step["shut"] and rank not in [step["chosen"], *(each["against"] for each in step["why"])]
-    )
+    known = {*step["shut"], step["chosen"], *(each["against"] for each in step["why"])}
+    unexplained = max(rank for rank, _ in enumerate(step["candidates"]) if rank not in known)
     page.locator(".candidates tbody tr").nth(unexplained).click()
     page.wait_for_selector("tr.picked")
-    assert (
-        page.locator(".because")
-        .inner_text()
-        .startswith(f"Not explained against rank {unexplained + 1}; only against ranks")
-    )
-    assert not page.wrong
+    words = f"Not explained against rank {unexplained + 1}; only against ranks"
+    assert page.locator(".because").inner_text().startswith(words)
 
 
 def test_a_ghost_is_the_state_that_the_candidate_leads_to(ranked):
@@ -280,7 +250,6 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     press(page, "End")
     expect_step(page, 1)
     assert points.count() == 0
-    assert not page.wrong
 
 
 def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hostile):
@@ -292,9 +261,8 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     file.write_text(json.dumps(made))
     page = open_page(hostile)
     notes = page.locator(".map .notes")
-    assert notes.inner_text() == (
-        "The chosen state has the same projection (ring). Showing the 1 cheapest of 2 candidates."
-    )
+    words = "The chosen state has the same projection (ring). Showing the 1 cheapest of 2 candidates."
+    assert notes.inner_text() == words
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
     page.get_by_text("; not on the map").wait_for()
@@ -327,16 +295,6 @@ def test_the_map_zooms_to_the_points_of_a_step_and_has_an_arrow(open_page, block
     press(page, "m")
     page.locator(".map h3 button[aria-pressed=false]", has_text="zoom").wait_for()
     assert spread() == pytest.approx(before, abs=1)
-    assert not page.wrong
-
-
-def test_large_drawings_take_the_whole_width(open_page, blocks):
-    page = open_page(blocks, viewport={"width": 1200, "height": 800})
-    before = page.locator(".picture").first.bounding_box()["width"]
-    press(page, "z")
-    assert page.locator(".picture").first.bounding_box()["width"] > 1.5 * before
-    press(page, "z")
-    assert page.locator(".picture").first.bounding_box()["width"] == before
 
 
 def _visited_ties(step):
@@ -344,12 +302,6 @@ def _visited_ties(step):
     if step["candidates"][step["chosen"]]["gap"] != 0:
         return 0
     return sum(each["gap"] == 0 and "visited" in each["marks"] for each in step["candidates"])
-
-
-def _written(rollout, page):
-    file = Path(page.url.removeprefix("file://").split("#")[0]).with_suffix(".jsonl")
-    write_rollouts(file, [rollout])
-    return file
 
 
 def test_hostile_names_are_shown_as_words_and_do_nothing(open_page, hostile):
@@ -372,38 +324,15 @@ def test_hostile_names_are_shown_as_words_and_do_nothing(open_page, hostile):
         press(page, key)
         page.get_by_text(said.strip()[:40]).wait_for()
         assert written.text_content() == said
-    assert not page.wrong
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark_follow_the_system(open_page, hostile, scheme):
-    page = open_page(hostile, color_scheme=scheme)
+def test_light_and_dark_follow_the_system_and_a_narrow_window_needs_no_sideways_scrolling(open_page, hostile, scheme):
+    page = open_page(hostile, color_scheme=scheme, viewport={"width": 420, "height": 800})
     background = page.evaluate("getComputedStyle(document.querySelector('.sgp')).backgroundColor")
     red = int(background.removeprefix("rgb(").split(",")[0])
     assert (red > 200) == (scheme == "light")
-
-
-def test_a_narrow_window_needs_no_sideways_scrolling(open_page, blocks):
-    page = open_page(blocks, viewport={"width": 420, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
-
-
-def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, address):
-    page = watched(browser.new_page(viewport={"width": 1300, "height": 900}))
-    page.goto(f"{address}/?domain=gripper&step=4")
-    expect_step(page, 3, seconds=60)
-    for _ in range(10):
-        press(page, "ArrowRight")
-    expect_step(page, 13)
-    page.wait_for_url("**step=14*")
-    press(page, "k")  # the page keeps the player when it runs again
-    expect_step(page, 14)
-    page.wait_for_url("**step=15*")
-    page.reload()
-    expect_step(page, 14, seconds=60)
-    assert page.locator(".sgp header span").first.inner_text().startswith("gripper")
-    assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
-    page.close()
 
 
 @pytest.mark.parametrize("modifier", ["Control", "Meta", "Alt"])
@@ -415,3 +344,36 @@ def test_keys_of_the_browser_are_left_to_it(open_page, blocks, modifier):
         press(page, f"{modifier}+{key}")
     expect_step(page, 2)
     assert page.locator("tr.picked").count() == 0
+
+
+NOTING = """window.glided = []; const begin = Element.prototype.animate;
+Element.prototype.animate = function (...all) { glided.push(this.dataset.object); return begin.apply(this, all); };"""
+
+
+@pytest.fixture
+def open_moving(open_page, blocks):
+
+    def open_(**options):
+        page = open_page(blocks, script=NOTING, **options)
+        page.wait_for_timeout(400)
+        return page
+
+    return open_
+
+
+def test_what_a_step_moves_glides_unless_there_are_several_steps_or_less_motion_is_preferred(open_moving, blocks):
+    page = open_moving()
+    press(page, "k")
+    expect_step(page, 1)
+    (moved,) = page.evaluate("glided")
+    assert moved in blocks.steps[0]["candidates"][blocks.steps[0]["chosen"]]["actions"][0]
+    page.evaluate("Promise.allSettled(document.getAnimations().map((each) => each.finished))")
+    assert page.evaluate("document.getAnimations().length") == 0
+    page = open_moving()
+    press(page, "End")
+    page.wait_for_selector(".place:text-is('end')")
+    assert page.evaluate("glided") == []
+    page = open_moving(reduced_motion="reduce")
+    press(page, "k")
+    expect_step(page, 1)
+    assert page.evaluate("glided") == []

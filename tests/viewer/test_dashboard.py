@@ -1,7 +1,5 @@
 """The dashboard starts without questions, and reports obstacles in one sentence."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
@@ -18,30 +16,23 @@ from sgp.errors import ConfigurationError
 
 @pytest.mark.parametrize("flags", [[], ["--no-browser"]])
 def test_it_serves_at_once_with_an_empty_home_and_without_a_terminal(flags, tmp_path):
-    port = free_port(8600)
-    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    for name in ("SGP_HOME", "STREAMLIT_SERVER_HEADLESS"):
-        environment.pop(name, None)
-    server = subprocess.Popen(
-        [sys.executable, "-m", "sgp", "dashboard", "--port", str(port), *flags],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    answer = ""
-    try:
-        for _ in range(240):
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health") as got:
-                answer = got.read().decode()
-            if answer or server.poll() is not None:
-                break
-            time.sleep(0.25)
-    finally:
-        server.terminate()
-        said, _ = server.communicate(timeout=60)
+    port, others = free_port(8600), ("SGP_HOME", "STREAMLIT_SERVER_HEADLESS")
+    environment = {name: value for name, value in os.environ.items() if name not in others}
+    environment |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "sgp", "dashboard", "--port", str(port), *flags]
+    with (tmp_path / "said").open("w") as file:
+        files = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        server = subprocess.Popen(command, env=environment, start_new_session=True, **files)
+    answer, health = "", f"http://localhost:{port}/_stcore/health"
+    for _ in range(240):
+        with contextlib.suppress(OSError), urllib.request.urlopen(health) as got:
+            answer = got.read().decode()
+        if answer or server.poll() is not None:
+            break
+        time.sleep(0.25)
+    server.terminate()
+    server.wait(60)
+    said = (tmp_path / "said").read_text()
     assert answer == "ok", said
     assert "mail" not in said.lower()
 

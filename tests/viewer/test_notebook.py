@@ -1,8 +1,7 @@
 """The player in a notebook: the widget's state, and its script in a real browser, called as by anywidget."""
 
-from __future__ import annotations
-
 import json
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -17,42 +16,17 @@ from tests.browsing import expect_step, press, watched
 
 # A notebook of one cell: anywidget imports the script from a blob, calls its default export without arguments and
 # renders with a model. The page counts the keys that the player leaves to it.
-NOTEBOOK = """<!DOCTYPE html><meta charset="utf-8"><body style="--jp-layout-color0: {paper}"><input id="cell">
-<div id="output"></div>
-<script type="module">
-const state = JSON.parse(document.getElementById("state").textContent);
-const heard = new Set();
-window.told = [];
-window.others = 0;
-window.model = {{
-  get: (name) => state[name],
-  set: (name, value) => (state[name] = value),
-  save_changes: () => window.told.push(state.step),
-  on: (name, callback) => heard.add(callback),
-  off: (name, callback) => heard.delete(callback),
-  fromPython(step) {{ state.step = step; heard.forEach((callback) => callback()); }},
-  listeners: heard,
-}};
-document.addEventListener("keydown", (event) => event.defaultPrevented || (window.others += 1));
-const url = URL.createObjectURL(new Blob([document.getElementById("esm").textContent], {{ type: "text/javascript" }}));
-const widget = (await import(url)).default();
-window.end = await widget.render({{ model: window.model, el: document.getElementById("output") }});
-</script>
-<script type="text/plain" id="esm">{script}</script>
-<script type="application/json" id="state">{state}</script>
-"""
+NOTEBOOK = (Path(__file__).parent / "cell.html").read_text()
 
 
 @pytest.fixture(scope="module")
 def recorded():
-    """An unsolved rollout of the package."""
     found = (each for each in sgp.recorded_rollouts().rollouts if each.about.variant == "wl-xgboost-delta")
     return next(each for each in found if each.head["outcome"] == "horizon")
 
 
 @pytest.fixture
 def open_cell(browser, tmp_path):
-    """Open a widget in a page like a notebook's cell."""
     pages = []
 
     def open_(widget, paper="#ffffff"):
@@ -70,15 +44,11 @@ def open_cell(browser, tmp_path):
         page.close()
 
 
-def test_the_widget_has_the_players_data_and_script(recorded):
+def test_the_widget_has_the_players_data_and_script_and_names_a_step_that_is_not_there(recorded):
     widget = sgp.show(recorded)
-    assert widget.data == playback(recorded)
+    assert (widget.data, widget.step) == (playback(recorded), 1)
     assert widget._esm == sgp.viewer.script("player")
-    assert widget.step == 1
     assert {"_esm", "data", "step", "link"} <= set(widget.get_state())
-
-
-def test_a_step_that_is_not_there_is_named(recorded):
     widget = sgp.show(recorded, step=len(recorded.steps) + 1)  # the end
     for step in (0, widget.last + 1):
         with pytest.raises(traitlets.TraitError, match=f"no step {step}; choose one from 1 to {widget.last}"):
@@ -91,15 +61,14 @@ def test_a_step_that_is_not_there_is_named(recorded):
 def test_two_rollouts_are_compared_by_actions(recorded, solved):
     expert = sgp.viewer.expert_rollout(recorded)
     widget = sgp.show(recorded, expert, step=3)
-    assert widget.data == comparison(recorded, expert)
-    assert widget._esm == sgp.viewer.script("compare")
+    assert (widget.data, widget._esm) == (comparison(recorded, expert), sgp.viewer.script("compare"))
     assert (widget.step, widget.last) == (3, widget.data["length"])
     assert sgp.show(recorded, expert).step == 0
     with pytest.raises(InputError, match="two problems"):
         sgp.show(recorded, solved)
 
 
-def test_links_name_what_the_dashboard_has(recorded):
+def test_links_name_what_the_dashboard_has(recorded, solved, tmp_path):
     link = urlsplit(sgp.show(recorded, dashboard="http://there:99").link)
     assert (link.netloc, link.path) == ("there:99", "/")
     address = sgp.recorded_rollouts().address_of(recorded)
@@ -108,10 +77,16 @@ def test_links_name_what_the_dashboard_has(recorded):
     assert (link.netloc, link.path) == ("localhost:8501", "/compare")
     sides = {"left": [address["model"]], "right": ["expert's plan"]}
     assert parse_qs(link.query) == {"domain": [address["domain"]], "problem": [address["problem"]], **sides}
+    assert f"({sgp.show(recorded).link}&step=3)" in sgp.link(recorded, step=3)._repr_markdown_()
+    with pytest.raises(sgp.SgpError, match=f"no step {len(recorded.steps) + 2}"):
+        sgp.link(recorded, step=len(recorded.steps) + 2)
+    write_rollouts(tmp_path / "one.jsonl", [solved])
+    with pytest.raises(sgp.SgpError, match="does not have"):
+        sgp.link(tmp_path / "one.jsonl")
 
 
 @pytest.mark.browser
-def test_keys_step_and_python_hears_where_the_user_rests(open_cell, recorded):
+def test_keys_within_the_player_step_and_others_are_the_notebooks(open_cell, recorded):
     page = open_cell(sgp.show(recorded, step=4))
     expect_step(page, 3)
     page.locator(".sgp").focus()
@@ -121,29 +96,14 @@ def test_keys_step_and_python_hears_where_the_user_rests(open_cell, recorded):
     assert page.evaluate("window.others") == 0
     page.evaluate("model.fromPython(2)")
     expect_step(page, 1)
-
-
-@pytest.mark.browser
-def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
-    page = open_cell(sgp.show(recorded))
     page.locator("#cell").focus()
     press(page, "k", "End", "d")
     assert page.evaluate("window.others") == 3
-    expect_step(page, 0)
+    expect_step(page, 1)
     assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab ignores keys within it
     page.evaluate("window.end()")
     assert page.locator(".sgp").count() == 0
     assert page.evaluate("model.listeners.size") == 0
-
-
-def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
-    words = sgp.link(recorded, step=3)._repr_markdown_()
-    assert f"({sgp.show(recorded).link}&step=3)" in words
-    with pytest.raises(sgp.SgpError, match=f"no step {len(recorded.steps) + 2}"):
-        sgp.link(recorded, step=len(recorded.steps) + 2)
-    write_rollouts(tmp_path / "one.jsonl", [solved])
-    with pytest.raises(sgp.SgpError, match="does not have"):
-        sgp.link(tmp_path / "one.jsonl")
 
 
 @pytest.mark.browser
@@ -158,9 +118,8 @@ def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solve
     link.focus()
     assert link.get_attribute("href") == f"{widget.link}&step=3"
     press(page, "c")
-    page.wait_for_function(
-        "link => document.querySelector('.why').textContent.includes(link)", arg=f"{widget.link}&step=3"
-    )
+    said = "link => document.querySelector('.why').textContent.includes(link)"
+    page.wait_for_function(said, arg=f"{widget.link}&step=3")
     page = open_cell(sgp.show(solved))  # not recorded in the dashboard
     assert page.get_by_role("link").count() == 0
     assert page.get_by_role("button", name="Copy a link").count() == 0

@@ -1,31 +1,41 @@
 """Pictures of a task's states, as shown in notebooks."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import sgp
-from sgp.encoders.wl import WLEncoder
 from sgp.errors import ConfigurationError, InputError
 from tests.conftest import blocks_problem
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_a_picture_shows_the_state_and_the_goal(two_blocks):
-    first = sgp.picture(two_blocks)._repr_svg_()
+def test_pictures_show_the_state_or_the_goal_and_stand_side_by_side_below_their_captions(two_blocks):
+    first, start = sgp.picture(two_blocks)._repr_svg_(), two_blocks.init
     assert first.startswith("<svg")
-    assert sgp.picture(two_blocks, two_blocks.init).svg == first
-    (after, *_) = two_blocks.successors(two_blocks.init)
+    assert sgp.picture(two_blocks, start).svg == first
+    (after, *_) = two_blocks.successors(start)
     assert sgp.picture(two_blocks, after.state).svg != first
     assert sgp.goal_picture(two_blocks).svg != first
+    assert shown(sgp.lookahead_picture(two_blocks, []))[0] == ["the state"]
+    assert "the state" not in shown(sgp.encoding_picture(two_blocks, start, []))[0]
+    one = sgp.picture(two_blocks)
+    row = ElementTree.fromstring(sgp.side_by_side([("<one>", one), ("two", one), ("three", one)], columns=2).svg)
+    inside = row.findall(f"{SVG}svg")
+    places = [(float(each.attrib["x"]), float(each.attrib["y"])) for each in inside]
+    assert places[0][1] == places[1][1] < places[2][1]
+    assert places[0][0] == places[2][0] < places[1][0]
+    assert [each.text for each in row.findall(f"{SVG}text")] == ["<one>", "two", "three"]
+    right, bottom = (float(row.attrib[name]) for name in ("width", "height"))
+    for (x, y), each in zip(places, inside, strict=True):
+        assert x + float(each.attrib["width"]) <= right
+        assert y + float(each.attrib["height"]) <= bottom
 
 
 @pytest.fixture
 def graph(two_blocks):
-    encoder = WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
+    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
     return sgp.coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
 
 
@@ -42,22 +52,7 @@ def test_a_graph_is_drawn_bare_and_with_the_colours_of_a_round(graph):
         sgp.graph_picture(graph, 2)
 
 
-def test_pictures_stand_side_by_side_below_their_captions(two_blocks):
-    one = sgp.picture(two_blocks)
-    row = ElementTree.fromstring(sgp.side_by_side([("<one>", one), ("two", one), ("three", one)], columns=2).svg)
-    inside = row.findall(f"{SVG}svg")
-    places = [(float(each.attrib["x"]), float(each.attrib["y"])) for each in inside]
-    assert places[0][1] == places[1][1] < places[2][1]
-    assert places[0][0] == places[2][0] < places[1][0]
-    assert [each.text for each in row.findall(f"{SVG}text")] == ["<one>", "two", "three"]
-    right, bottom = (float(row.attrib[name]) for name in ("width", "height"))
-    for (x, y), each in zip(places, inside, strict=True):
-        assert x + float(each.attrib["width"]) <= right
-        assert y + float(each.attrib["height"]) <= bottom
-
-
 def shown(picture):
-    """Return the texts of a picture, and the titles of its parts."""
     root = ElementTree.fromstring(picture.svg)
     titles = [part.find(f"{SVG}title").text for part in root.iter(f"{SVG}g")]
     return [text.text for text in root.iter(f"{SVG}text")], titles
@@ -77,14 +72,10 @@ def test_a_lookahead_is_drawn_as_a_tree():
     assert sum(title.endswith(", a goal state") for title in titles) == goals
     root = ElementTree.fromstring(sgp.lookahead_picture(task, candidates).svg)
     assert len(list(root.iter(f"{SVG}path"))) == len(candidates)
-    across, down = (float(root.attrib[name]) for name in ("width", "height"))
-    assert all(float(box.attrib["x"]) + float(box.attrib["width"]) <= across for box in root.iter(f"{SVG}rect"))
-    assert all(float(box.attrib["y"]) + float(box.attrib["height"]) <= down for box in root.iter(f"{SVG}rect"))
-
-
-def test_a_state_without_candidates_is_a_tree_of_its_own(three_blocks):
-    assert shown(sgp.lookahead_picture(three_blocks, []))[0] == ["the state"]
-    assert "the state" not in shown(sgp.encoding_picture(three_blocks, three_blocks.init, []))[0]
+    width, height = (float(root.attrib[name]) for name in ("width", "height"))
+    for box in root.iter(f"{SVG}rect"):
+        x, y, across, down = (float(box.attrib[name]) for name in ("x", "y", "width", "height"))
+        assert (x + across <= width, y + down <= height) == (True, True)
 
 
 @pytest.mark.parametrize("depths", [True, False])
@@ -106,15 +97,14 @@ def test_every_tuple_of_an_encoded_tree_is_drawn(three_blocks, depths):
 
 
 def test_only_graphs_whose_candidates_are_nodes_are_drawn(three_blocks, courier):
+    start = three_blocks, three_blocks.init
     successors = three_blocks.successors(three_blocks.init)
-    applied = sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("actions"))
+    applied = sgp.encoding_picture(*start, successors, sgp.TreeConfig("actions"))
     assert any("applied" in title for title in shown(applied)[1])
-    with pytest.raises(
-        InputError, match="trees' encoding is external, whose candidates are many nodes; expected changes"
-    ):
-        sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("external"))
+    words = "trees' encoding is external, whose candidates are many nodes; expected changes"
+    with pytest.raises(InputError, match=words):
+        sgp.encoding_picture(*start, successors, sgp.TreeConfig("external"))
     with pytest.raises(InputError, match="has no graph to draw: the goal wants"):
         sgp.encoding_picture(courier, courier.init, [])
-    jumps = sgp.successors_for("iw")(three_blocks, three_blocks.init)
     with pytest.raises(ConfigurationError, match="expected candidates one-step"):
-        sgp.encoding_picture(three_blocks, three_blocks.init, jumps, sgp.TreeConfig("actions"))
+        sgp.encoding_picture(*start, sgp.successors_for("iw")(*start), sgp.TreeConfig("actions"))

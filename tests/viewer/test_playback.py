@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""The player's data: rollouts, experts' plans, comparisons, branches and marks."""
 
 import math
 from dataclasses import replace
@@ -6,18 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
+import sgp
 from sgp.domains import draw_series, get_domain
-from sgp.errors import PddlError, StoreError
+from sgp.errors import InputError, PddlError, StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import parse_plan, read_domain, read_problem
-from sgp.planning.planner import Limit, Planner
 from sgp.planning.recorded import atom_of
-from sgp.viewer.playback import plateau, playback, rank_order
+from sgp.planning.task import replay
+from sgp.viewer.comparison import Branch, Override, branch_rows, comparison, expert_rollout, override_words
+from sgp.viewer.playback import divergences, expert_states, plateau, playback, rank_order
 from tests.planning.test_planner import by_name
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 
-def test_changes_of_the_chosen_candidates_add_up_to_the_recorded_states(solved, courier):
+def test_changes_of_the_chosen_candidates_add_up_to_the_recorded_states_and_goals_have_their_turns(solved, courier):
     data = playback(as_recorded(solved))
     task, atoms = solved.task, data["atoms"]
     state = {atoms[each] for each in data["initial"]}
@@ -30,23 +32,6 @@ def test_changes_of_the_chosen_candidates_add_up_to_the_recorded_states(solved, 
     assert state == set(map(str, task.atoms(solved.end)))
     assert len(data["frames"]) == len(solved.steps) + 1
     assert data["frames"][-1]["open"] == 0
-
-
-def test_what_steps_name_is_said_in_english_once(solved, courier):
-    data = playback(as_recorded(solved))
-    words = get_domain("blocksworld").words
-    actions = [words.sentence(*parse_plan(line)) for line in data["actions"]]
-    changed = {each for step in data["steps"] for one in step["candidates"] for each in one["add"] + one["delete"]}
-    assert data["words"]["actions"] == actions
-    assert data["words"]["atoms"] == [words.sentence(atom_of(line)) for line in data["atoms"][: len(changed)]]
-    assert changed == set(range(len(changed)))
-    unknown = playback(as_recorded(Planner(by_name()).solve(courier, Limit(actions=1))))
-    assert unknown["words"] is None
-    assert [goal for goal, _ in unknown["wanted"]] == list(map(str, courier.goal))
-
-
-def test_goals_are_open_between_their_turns(solved):
-    data, task = playback(as_recorded(solved)), solved.task
     states = [set(task.atoms(state)) for state in (*(step.state for step in solved.steps), solved.end)]
     for literal, (_, turns) in zip(task.goal, data["wanted"], strict=True):
         now_open = [sum(turn <= place for turn in turns) % 2 == 1 for place in range(len(states))]
@@ -54,7 +39,26 @@ def test_goals_are_open_between_their_turns(solved):
         assert set(now_open) == {True, False}
 
 
-def test_candidates_stand_in_rank_order_with_what_they_cost_over_the_best(unsolved):
+def test_what_steps_name_is_said_in_english_once_and_a_drawing_is_cut_and_put_together_again(solved, courier):
+    data = playback(as_recorded(solved))
+    words = get_domain("blocksworld").words
+    actions = [words.sentence(*parse_plan(line)) for line in data["actions"]]
+    changed = {each for step in data["steps"] for one in step["candidates"] for each in one["add"] + one["delete"]}
+    assert data["words"]["actions"] == actions
+    assert data["words"]["atoms"] == [words.sentence(atom_of(line)) for line in data["atoms"][: len(changed)]]
+    assert changed == set(range(len(changed)))
+    unknown = playback(as_recorded(sgp.Planner(by_name()).solve(courier, sgp.Limit(actions=1))))
+    assert unknown["words"] is None
+    assert [goal for goal, _ in unknown["wanted"]] == list(map(str, courier.goal))
+    task = solved.task
+    problem = read_problem(task.problem.problem_pddl)
+    states = [*(step.state for step in solved.steps), solved.steps[-1].successor.state]
+    scenes = [Scene(problem.objects, frozenset(task.atoms(each)), problem.goal) for each in states]
+    expected = draw_series(read_domain(task.problem.domain_pddl), scenes)
+    assert ["".join(data["elements"][each] for each in frame["picture"]) for frame in data["frames"]] == expected
+
+
+def test_candidates_stand_in_rank_order_and_ties_are_between_open_ones(unsolved, two_blocks, solved):
     data = playback(as_recorded(unsolved))
     for step, shown in zip(unsolved.steps, data["steps"], strict=True):
         costs = sorted(map(float, step.costs))
@@ -64,27 +68,25 @@ def test_candidates_stand_in_rank_order_with_what_they_cost_over_the_best(unsolv
         chosen = shown["candidates"][shown["chosen"]]
         assert [data["actions"][each] for each in chosen["actions"]] == list(map(str, step.successor.actions))
         assert "chosen" in chosen["marks"]
+    data = playback(as_recorded(solved))
+    for shown in data["steps"]:
+        least = [each for each in shown["candidates"] if "tied" in each["marks"]]
+        assert shown["tie"] == (sum(not {"visited", "collapsed"} & set(each["marks"]) for each in least) > 1)
+        assert least
+        assert shown["shut"] == [rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]]
+    assert {shown["tie"] for shown in data["steps"]} == {True, False}
 
 
-def test_rejected_candidates_come_last_and_cost_nothing_that_json_cannot_hold(hostile):
+def test_names_are_escaped_rejected_candidates_come_last_and_damage_is_one_sentence(hostile):
     (step,) = playback(hostile)["steps"]
     assert [each["cost"] for each in step["candidates"]] == [-0.5, None]
     assert [each["gap"] for each in step["candidates"]] == [0, None]
     assert (step["chosen"], step["shut"]) == (0, [1])
-
-
-def test_a_tie_is_between_open_candidates_that_the_model_tells_apart(two_blocks, solved):
-    data = playback(as_recorded(solved))
-    for step, shown in zip(solved.steps, data["steps"], strict=True):
-        least = [each for each in shown["candidates"] if "tied" in each["marks"]]
-        assert shown["tie"] == (sum(not {"visited", "collapsed"} & set(each["marks"]) for each in least) > 1)
-        assert len(least) >= 1
-        assert shown["shut"] == [rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]]
-        assert math.isfinite(step.costs.min())
-    assert {shown["tie"] for shown in data["steps"]} == {True, False}
-
-
-def test_names_are_escaped_in_drawings(hostile):
+    broken = replace(hostile, loaded=({"record": "step", "chosen": 7, "candidates": []},))
+    with pytest.raises(StoreError, match=r"hostile\.jsonl, line 1: not a record of a rollout"):
+        playback(broken)
+    with pytest.raises(PddlError, match="line 1, problem_pddl, line 1: expected"):
+        playback(replace(hostile, head={**hostile.head, "problem_pddl": "(problem)"}))
     data = playback(hostile)
     words = ""
     for numbers in (data["goal"], *(frame["picture"] for frame in data["frames"])):
@@ -95,40 +97,16 @@ def test_names_are_escaped_in_drawings(hostile):
     assert (data["problem"], data["domain"], data["reason"]) == (SCRIPT, IMAGE, IMAGE)
 
 
-def test_a_drawing_is_cut_and_put_together_again(solved):
-    data = playback(as_recorded(solved))
-    task = solved.task
-    problem = read_problem(task.problem.problem_pddl)
-    states = [*(step.state for step in solved.steps), solved.steps[-1].successor.state]
-    scenes = [Scene(problem.objects, frozenset(task.atoms(each)), problem.goal) for each in states]
-    expected = draw_series(read_domain(task.problem.domain_pddl), scenes)
-    assert ["".join(data["elements"][each] for each in frame["picture"]) for frame in data["frames"]] == expected
-
-
 def test_costs_that_differ_by_rounding_keep_the_order_of_the_candidates():
     assert rank_order([3.0, 2.0 + 1e-9, 1.0, math.inf, 2.0, math.inf]) == [2, 1, 4, 0, 3, 5]
 
 
-@pytest.mark.parametrize(
-    ("open_counts", "expected"),
-    [
-        ([3, 2, 1, 0], None),
-        ([3, 3, 2, 2, 3, 2, 1, 0], (2, 5)),
-        ([2, 3, 3, 3], (0, 3)),
-        ([0], None),
-        ([2, 2, 1, 1, 0], (0, 1)),
-    ],
-)
+PLATEAUS = [([3, 2, 1, 0], None), ([3, 3, 2, 2, 3, 2, 1, 0], (2, 5)), ([2, 3, 3, 3], (0, 3)), ([0], None)]
+
+
+@pytest.mark.parametrize(("open_counts", "expected"), [*PLATEAUS, ([2, 2, 1, 1, 0], (0, 1))])
 def test_the_plateau_is_the_longest_stretch_without_a_new_least(open_counts, expected):
     assert plateau(open_counts) == expected
-
-
-def test_damage_is_one_sentence(hostile):
-    broken = replace(hostile, loaded=({"record": "step", "chosen": 7, "candidates": []},))
-    with pytest.raises(StoreError, match=r"hostile\.jsonl, line 1: not a record of a rollout"):
-        playback(broken)
-    with pytest.raises(PddlError, match="line 1, problem_pddl, line 1: expected"):
-        playback(replace(hostile, head={**hostile.head, "problem_pddl": "(problem)"}))
 
 
 def test_what_a_prediction_expects_is_shown_by_the_atoms_numbers(unsolved):
@@ -138,3 +116,104 @@ def test_what_a_prediction_expects_is_shown_by_the_atoms_numbers(unsolved):
     data = playback(replace(recorded, loaded=(first, *recorded.steps[1:])))
     assert data["steps"][0]["expects"] == {"changes": [[data["atoms"].index(atom), True, 0.83]], "nothing": 0.1}
     assert data["steps"][1]["expects"] is None
+
+
+EXPERT = parse_plan("(unstack c a)\n(put-down c)\n(pick-up b)\n(stack b c)\n(pick-up a)\n(stack a b)")
+
+
+def test_effects_of_the_pddl_lead_where_the_planning_library_leads(three_blocks, courier):
+    for task, actions in ((three_blocks, EXPERT), (courier, parse_plan("(drive v1 depot shop)"))):
+        states = [frozenset(task.atoms(state)) for state in replay(task, actions)]
+        assert expert_states(read_domain(task.problem.domain_pddl), states[0], actions) == states
+
+
+def test_candidates_on_the_experts_way_and_steps_that_leave_it_are_marked(solved, unsolved):
+    data = playback(as_recorded(solved, EXPERT))
+    assert solved.plan == EXPERT
+    for step in data["steps"]:
+        marked = [rank for rank, each in enumerate(step["candidates"]) if "expert" in each["marks"]]
+        assert marked == [step["chosen"]]
+    assert data["expert"] == {"length": 6, "divergences": []}
+    assert str(unsolved.plan[0]) == "(pick-up b)"  # the expert begins with (unstack c a)
+    data = playback(as_recorded(unsolved, EXPERT))
+    assert data["expert"]["divergences"][0] == 0
+    first = data["steps"][0]
+    (marked,) = [each for each in first["candidates"] if "expert" in each["marks"]]
+    assert [data["actions"][each] for each in marked["actions"]] == ["(unstack c a)"]
+    assert "expert" not in first["candidates"][first["chosen"]]["marks"]
+    assert divergences([0, 1, None, None, 1, 2, None]) == [1, 5], "a rollout may leave more than once"
+    assert divergences([0, 1, 2]) == []
+
+
+@pytest.mark.slow
+def test_the_recorded_rollouts_have_experts_explanations_and_maps():
+    found = sgp.recorded_rollouts().rollouts
+    assert len({each.about.model for each in found}) >= 3
+    assert any(each.about.domain == "logistics" and each.head["outcome"] != "solved" for each in found)
+    for recorded in found:
+        data = playback(recorded)
+        assert data["expert"]["length"] > 0, recorded.source
+        if "missing" in data["map"]:  # a planner without embedding has no explanations
+            assert not any(step["why"] for step in data["steps"]), recorded.source
+            continue
+        assert len(data["map"]["steps"]) == len(data["steps"]), recorded.source
+        assert sum(bool(step["why"]) for step in data["steps"]) >= len(data["steps"]) / 2, recorded.source
+
+
+def test_rollouts_part_at_the_first_action_that_differs_and_some_cannot_be_compared(solved, unsolved, hostile):
+    data = comparison(as_recorded(solved), as_recorded(unsolved))
+    one, two = solved.plan, unsolved.plan
+    assert one[: data["divergence"]] == two[: data["divergence"]]
+    assert one[data["divergence"]] != two[data["divergence"]]
+    assert 0 in data["equal"]
+    assert [side["outcome"] for side in data["sides"]] == ["solved", "stuck"]
+    assert [len(side["frames"]) for side in data["sides"]] == [len(one) + 1, len(two) + 1]
+    assert expert_rollout(as_recorded(solved)) is None, "without an expert's plan there is no side"
+    with pytest.raises(StoreError, match="the expert's plan does not fit the domain"):
+        expert_rollout(as_recorded(solved, expert=parse_plan("(fly a b)")))
+    with pytest.raises(InputError, match="are two problems"):
+        comparison(as_recorded(solved), hostile)
+
+
+def test_the_experts_plan_is_replayed_by_the_text_of_the_domain_and_never_parts_from_itself(solved):
+    recorded = as_recorded(solved)
+    expert = expert_rollout(as_recorded(solved, expert=solved.plan))
+    assert expert.about.model == "expert's plan"
+    for data in (comparison(recorded, recorded), comparison(recorded, expert)):
+        assert (data["divergence"], data["length"]) == (None, len(solved.plan))
+        assert data["equal"] == list(range(len(solved.plan) + 1))
+        left, right = data["sides"]
+        assert [frame["open"] for frame in left["frames"]] == [frame["open"] for frame in right["frames"]]
+
+
+def test_a_branch_is_written_read_and_branched_from_again_and_has_a_row_below_its_parent(solved, unsolved):
+    branch = Branch.parse("5-2_9-13")
+    assert branch == (Override(5, 2), Override(9, 13))
+    assert (str(branch), str(branch.parent)) == ("5-2_9-13", "5-2")
+    assert (Branch.parse(""), str(Branch()), Branch().parent) == (Branch(), "", Branch())
+    again = {(12, 4): "5-2_9-13_12-4", (9, 1): "5-2_9-1", (3, 2): "3-2"}  # without the overrides from there on
+    assert {step: str(branch.then(*step)) for step in again} == again
+    base, other = playback(as_recorded(solved)), playback(as_recorded(unsolved))
+    rows = branch_rows({Branch.parse(text): base if text else other for text in ("5-2", "", "2-3", "2-3_4-1")})
+    assert [row["branch"] for row in rows] == ["", "2-3", "2-3_4-1", "5-2"]
+    assert [(row["parent"], row["start"]) for row in rows] == [(None, 0), ("", 1), ("2-3", 3), ("", 4)]
+    assert rows[3] | {"words": f"step 5: {solved.plan[4]}", "outcome": "solved", "steps": 6, "actions": 6} == rows[3]
+    assert (rows[0]["outcome"], rows[0]["actions"]) == (unsolved.outcome.value, len(unsolved.plan))
+
+
+@pytest.mark.parametrize("text", ["5", "5-2_", "0-1", "5-0", "9-1_5-1", "5-1_5-2", "<b>", "1-1 ", "1e9-1", "9" * 500])
+def test_what_is_no_branch_is_one_sentence(text):
+    with pytest.raises(InputError, match="branch"):
+        Branch.parse(text)
+
+
+def test_the_result_of_a_search_is_reported_exactly():
+    found = {"counts": [40, 3], "complete": [1], "ranks": 3, "most": 2, "seconds": 12.34, "proved": True,
+             "overrides": [(4, 2), (9, 3)]}  # fmt: skip
+    words = override_words(found)
+    fewest = "Solved with 2 overrides (the fewest among these candidates): rank 2 at step 4, then rank 3"
+    assert words.startswith(fewest)
+    assert "12.3 s: 40 rollouts with 1 override and 3 rollouts with 2 overrides (not all)" in words
+    nothing = {**found, "overrides": None, "proved": False}
+    assert override_words(nothing).startswith("No solution found: the time limit was reached.")
+    assert "no 2 overrides or fewer solve it" in override_words({**nothing, "complete": [1, 2]})

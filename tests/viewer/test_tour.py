@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -37,7 +35,7 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
                 assert ElementTree.fromstring(drawing).tag.endswith("svg")
 
 
-def test_the_recorded_numbers_belong_together(tour):
+def test_the_recorded_numbers_belong_together_and_another_file_is_one_sentence(tour, tmp_path):
     data = tour.data
     counted = [colour for colours in data["graph"]["colours"] for colour in colours if colour >= 0]
     assert [counted.count(colour) for colour in range(len(data["embedding"]))] == data["embedding"]
@@ -48,16 +46,13 @@ def test_the_recorded_numbers_belong_together(tour):
     costs = [candidates[place]["cost"] for place in tour.order]
     assert costs == sorted(costs)
     assert len(data["atoms"]) == sum(kind in ("true", "goal, true") for kind in data["graph"]["kinds"])
-
-
-def test_the_example_of_training_is_a_step_of_the_experts_plan(tour):
-    training = tour.data["training"]
-    assert training["change"], "something changes"
+    training = data["training"]
+    assert training["change"], "a step of the expert's plan"
     assert set(training["change"]) <= set(training["names"])
     assert set(training["before"]) != set(training["after"])
-
-
-def test_the_failure_is_one_of_predicting_nearly_no_change(tour):
+    (tmp_path / "tour.json").write_text("[]")
+    with pytest.raises(StoreError, match="is not a tour"):
+        sgp.viewer.read_tour(tmp_path / "tour.json")
     failure = tour.data["failure"]
     step = tour.failure.steps[0]
     assert len(failure["lengths"]) == len(step["candidates"])
@@ -66,36 +61,21 @@ def test_the_failure_is_one_of_predicting_nearly_no_change(tour):
     costs = [each["cost"] for each in step["candidates"]]
     assert still[costs.index(min(costs))]
     assert failure["predicted"] < min(length for length in failure["lengths"] if length)
-    (recorded,) = [
-        each
-        for each in sgp.recorded_rollouts().rollouts
-        if (each.head["sha256"], each.about.planner) == (tour.failure.head["sha256"], tour.failure.about.planner)
-    ]
+    wanted = tour.failure.head["sha256"], tour.failure.about.planner
+    found = sgp.recorded_rollouts().rollouts
+    (recorded,) = [each for each in found if (each.head["sha256"], each.about.planner) == wanted]
     assert f"On {failure['idle']} of {failure['steps']} steps" in sgp.diagnosis(recorded)[0].sentence
 
 
 @pytest.mark.slow
-def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run):
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    monkeypatch.setattr(
-        "sgp.experiments.bundle.train",
-        lambda method, domain, suite, variant=None, jobs=1: quick_run(method, domain, variant),
-    )
+def test_it_is_what_the_model_does(monkeypatch, tmp_path, in_shared_home, quick_run):
+    def train(method, domain, suite, variant=None, jobs=1):
+        return quick_run(method, domain, variant)
+
+    monkeypatch.setattr("sgp.experiments.bundle.train", train)
     recorded = sgp.viewer.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
-    rollout = read_rollouts(_as_lines(recorded, tmp_path))[0]
+    file = tmp_path / "rollout.jsonl"
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in recorded.data["records"]))
+    (rollout,) = read_rollouts(file)
     assert rollout.solved
     assert str(rollout.steps[recorded.step - 1].successor.actions[0]) == recorded.actions[recorded.chosen]
-
-
-def _as_lines(tour, folder):
-    file = folder / "rollout.jsonl"
-    file.write_text("".join(f"{json.dumps(record)}\n" for record in tour.data["records"]))
-    return file
-
-
-def test_another_file_is_one_sentence(tmp_path):
-    file = tmp_path / "tour.json"
-    file.write_text("[]")
-    with pytest.raises(StoreError, match="is not a tour"):
-        sgp.viewer.read_tour(file)
-    assert "PageDown" in sgp.viewer.script("tour")

@@ -1,31 +1,15 @@
 """A domain whose plan lengths are known by counting, with planners for it that are right or wrong on purpose."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
+from pathlib import Path
 
 from sgp.evaluation.scaling import EvaluatedPlanner
 from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.planner import Planner
-from sgp.planning.policy import REPLACE, Ranking, Rules
+from tests.planning.test_planner import Costs
 
-PDDL = """\
-(define (domain walking)
-  (:requirements :strips)
-  (:predicates (at ?r) (door ?a ?b) (fresh) (tired))
-  (:action walk
-    :parameters (?a ?b)
-    :precondition (and (at ?a) (door ?a ?b) (fresh))
-    :effect (and (at ?b) (tired) (not (at ?a)) (not (fresh))))
-  (:action rest
-    :parameters ()
-    :precondition (tired)
-    :effect (and (fresh) (not (tired)))))
-"""
+PDDL = Path(__file__).with_suffix(".pddl").read_text()
 
 
 def corridor(rooms, start, closed=False):
@@ -54,19 +38,9 @@ SOMETIMES_CLOSED = walking(
 )
 
 
-@dataclass(frozen=True)
-class Walker:
+def walker(way):
     """Goes to the last room (`way` 1) or away from it (-1); -1 fails unless the goal is next door."""
-
-    way: int
-    rules: Rules = REPLACE
-
-    def refuses(self, task):
-        return None
-
-    def rank(self, nodes, choices):
-        rooms = [[room(node.task, each.state) for each in own] for node, own in zip(nodes, choices, strict=True)]
-        return [Ranking(-self.way * np.array(own, dtype=float)) for own in rooms]
+    return Planner(Costs(lambda task, action, state: -way * room(task, state)))
 
 
 def room(task, state):
@@ -74,6 +48,6 @@ def room(task, state):
 
 
 WALKERS = {
-    name: EvaluatedPlanner(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
+    name: EvaluatedPlanner(name, name, lambda name, decoding: walker({"right": 1, "wrong": -1}[name]))
     for name in ("right", "wrong")
 }

@@ -1,14 +1,16 @@
-from __future__ import annotations
+"""Models that predict embeddings: boosted trees, recurrent networks, and the devices that they run on."""
 
 import json
 
 import numpy as np
 import pytest
+import torch
 import xgboost
 
 from sgp.errors import ConfigurationError, StoreError
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import choose_device
+from sgp.models.recurrent import LSTMShape, RecurrentModel
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 
 
@@ -24,12 +26,17 @@ def trees():
     return fit_boosted_trees(BoostingConfig(depth=4, rounds=60), data(), data(seed=1), seed=0)[0]
 
 
-def test_trees_learn_and_have_one_output_per_column(trees):
+def test_trees_learn_one_tree_a_round_and_column_whose_nodes_are_counted(trees, tmp_path):
     inputs, targets = data(seed=2)
     found = trees.predict(inputs)
-    assert found.shape == targets.shape
-    assert found.dtype == np.float32
+    assert (found.shape, found.dtype) == (targets.shape, np.float32)
     assert np.abs(found - targets).mean() < 0.3
+    dumped = trees._booster.get_dump()
+    assert len(dumped) >= trees.rounds * 3
+    assert trees.count_nodes() == sum(tree.count("leaf=") + tree.count("yes=") for tree in dumped[: trees.rounds * 3])
+    (tmp_path / "model.ubj").write_bytes(b"{not a model")
+    with pytest.raises(StoreError, match="is no model of XGBoost; train the run again"):
+        BoostedTrees.load(tmp_path / "model.ubj", 1)
 
 
 def test_training_stops_early_and_keeps_the_best_rounds():
@@ -52,18 +59,6 @@ def test_the_first_rounds_alone_are_what_a_shorter_training_gives(trees, tmp_pat
     assert first.count_nodes() == shorter.count_nodes()
     assert len(first._booster.get_dump()) == 7 * 3
     assert not np.array_equal(first.predict(inputs), trees.predict(inputs))
-
-
-def test_one_tree_a_round_and_output_and_their_nodes_are_counted(trees):
-    dumped = trees._booster.get_dump()
-    assert len(dumped) >= trees.rounds * 3
-    assert trees.count_nodes() == sum(tree.count("leaf=") + tree.count("yes=") for tree in dumped[: trees.rounds * 3])
-
-
-def test_a_file_that_is_no_model_is_refused(tmp_path):
-    (tmp_path / "model.ubj").write_bytes(b"{not a model")
-    with pytest.raises(StoreError, match="is no model of XGBoost; train the run again"):
-        BoostedTrees.load(tmp_path / "model.ubj", 1)
 
 
 def test_devices(monkeypatch):
@@ -103,3 +98,48 @@ def test_trees_take_one_thread_unless_the_user_asks_for_more(monkeypatch, tmp_pa
     trees.save(tmp_path / "model.ubj")
     for each in (trees, BoostedTrees.load(tmp_path / "model.ubj", 1), trees.after(1)):
         assert json.loads(each._booster.save_config())["learner"]["generic_param"]["nthread"] == str(count)
+
+
+SIZES = [(172, 1_253_292), (302, 1_552_942), (138, 1_174_922), (552, 2_129_192)]
+
+
+@pytest.mark.parametrize(("dimension", "parameters"), SIZES)
+def test_parameter_counts_are_those_of_table_3(dimension, parameters):
+    model = RecurrentModel(2 * dimension, dimension, LSTMShape(), "two-layer")
+    assert model.count_parameters() == parameters
+
+
+def small(head="two-layer", seed=0):
+    torch.manual_seed(seed)
+    return RecurrentModel(6, 3, LSTMShape(hidden=8, layers=2), head).eval()
+
+
+@pytest.mark.parametrize("head", ["linear", "two-layer"])
+def test_steps_give_what_the_whole_sequence_gives(head):
+    model = small(head)
+    rows = np.random.default_rng(0).normal(size=(5, 7, 6)).astype(np.float32)
+    with torch.inference_mode():
+        whole = model(torch.as_tensor(rows))[0].numpy()
+    hidden = [None] * 5
+    for step in range(7):
+        outputs, hidden = model.step(rows[:, step], hidden)
+        assert np.allclose(outputs, whole[:, step], atol=1e-6)
+    # One node at the start and one on its way.
+    mixed, _ = model.step(rows[:2, 0], [None, hidden[1]])
+    assert np.allclose(mixed[0], whole[0, 0], atol=1e-6)
+    assert not np.allclose(mixed[1], whole[1, 0], atol=1e-3)
+
+
+def test_the_network_is_pytorchs_lstm_with_a_linear_head_and_has_double_precision():
+    model, rows = small("linear"), torch.randn(2, 4, 6)
+    with torch.inference_mode():
+        assert torch.equal(model(rows)[0], model.lstm(rows)[0] @ model.head.weight.T + model.head.bias)
+    model = RecurrentModel(6, 3, LSTMShape(hidden=8, precision="double"), "two-layer").eval()
+    assert {each.dtype for each in model.parameters()} == {torch.float64}
+    rows = np.random.default_rng(0).normal(size=(5, 1, 6))
+    with torch.inference_mode():
+        whole = model(torch.as_tensor(rows))[0].numpy()
+    outputs, _ = model.step(rows[:, 0], [None] * 5)
+    assert np.allclose(outputs, whole[:, 0], rtol=0, atol=1e-14)
+    with pytest.raises(ConfigurationError, match="LSTM precision is 'half'; expected one of single, double"):
+        LSTMShape(precision="half")

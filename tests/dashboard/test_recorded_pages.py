@@ -1,0 +1,190 @@
+"""Rollout, Guess the move, Next state and Tour without a browser: choices, addresses, missing and damaged data."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sgp
+from tests.dashboard.conftest import DASHBOARD, address, button, choice, words
+from tests.recorded import recorded_file, recorded_lines
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of recorded rollouts in place of the package's."""
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_recorded_rollouts_can_be_reached_by_their_addresses(open_page):
+    """The last rollout of each domain and of each model."""
+    every = sgp.recorded_rollouts().rollouts
+    some = {each.about.domain: each for each in every} | {each.about.model: each for each in every}
+    for recorded in {id(each): each for each in some.values()}.values():
+        model = f"{recorded.about.model} ({recorded.head['outcome']})"
+        app = open_page("rollout", domain=recorded.about.domain, problem=recorded.head["name"], model=model, step="3")
+        named = {"domain": recorded.about.domain, "model": model, "problem": recorded.head["name"]}
+        assert address(app) == {**named, "step": "3"}
+
+
+def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
+    app = open_page("rollout", domain="<script>", problem="nothing", step="-1e9")
+    assert address(app)["domain"] == sgp.recorded_rollouts().rollouts[0].about.domain
+    app = open_page("next_state", file="nothing", step="nowhere", model="<b>none</b>")
+    assert choice(app, "Recorded steps").value == sgp.viewer.retrieved_files()[0][0].title
+    for stop in ("0", "99", "<b>", "-1"):
+        assert button(open_page("tour", stop=stop, round="99"), "← Back").disabled
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("rollout", "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."),
+        ("guess", "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."),
+        ("tour", "There is no recorded tour yet. Make one with `python -m sgp.experiments.bundle rollouts`."),
+        ("what_if", "train one with `sgp train`"),
+        ("failures", "Record rollouts of your own runs with `sgp evaluate RUN... --record`."),
+        ("compare", "--record"),
+    ],
+)
+def test_without_recorded_rollouts_a_page_says_how_to_make_them(page, sentence, open_page, folder):
+    app = open_page(page)
+    assert sentence in words(app)
+    assert page != "rollout" or not address(app)
+
+
+def test_a_damaged_file_or_tour_is_one_sentence_and_hides_no_other(open_page, folder):
+    (folder / "a.jsonl").write_text("\n".join(recorded_lines("gripper*")).replace('"candidates"', '"others"') + "\n")
+    (error,) = open_page("rollout").error
+    assert "not a record of a rollout" in error.value
+    shutil.copy(recorded_file("gripper*"), folder / "b.jsonl.gz")
+    (folder / "a.jsonl").write_text("\n".join(recorded_lines("gripper*"))[:-100])
+    app = open_page("rollout")
+    (warning,) = app.warning
+    assert "a.jsonl" in warning.value.replace("\\", "")
+    assert len(warning.value.splitlines()) == 1
+    assert address(app)["domain"] == "gripper"
+    (folder / "tour.json").write_text("{")
+    assert "cut or changed" in open_page("tour").error[0].value
+
+
+def test_no_page_that_plans_nothing_imports_a_planning_or_learning_library():
+    code = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file({str(DASHBOARD / "app.py")!r}, default_timeout=60).run()
+for name in ("rollout", "coverage", "scaling", "failures", "compare", "next_state", "tour", "guess"):
+    app.switch_page(f"views/{{name}}.py").run()
+    assert not app.exception and not app.error, name
+print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_nothing_leaves_the_machine_and_no_traceback_reaches_a_user():
+    config = tomllib.loads((DASHBOARD / ".streamlit" / "config.toml").read_text())
+    assert (config["browser"]["gatherUsageStats"], config["client"]["showErrorDetails"]) == (False, "none")
+    assert config["server"]["address"] == "localhost"
+
+
+def test_a_rollout_to_guess_stands_in_the_address_and_another_begins_at_its_start(open_page):
+    app = open_page("guess")
+    first = sgp.recorded_rollouts().rollouts[0]
+    assert address(app)["domain"] == first.about.domain
+    assert [each.label for each in app.selectbox] == ["Domain", "Problem", "Model"]
+    library = sgp.recorded_rollouts()
+    recorded = next(each for each in library.rollouts if each.about.domain == "logistics")
+    app = open_page("guess", step="4", **library.address_of(recorded))
+    assert address(app) == {**library.address_of(recorded), "step": "4"}
+    app.selectbox[0].select("gripper").run()
+    assert address(app)["domain"] == "gripper"
+    assert "step" not in address(app)
+
+
+def test_the_next_state_page_says_hit_or_miss_and_a_choice_stands_in_the_address(open_page):
+    files, damaged = sgp.viewer.retrieved_files()
+    assert damaged == []
+    app = open_page("next_state")
+    assert not app.error
+    file = files[0]
+    assert choice(app, "Recorded steps").options == [each.title for each in files]
+    assert choice(app, "Candidates").options == file.pools
+    assert choice(app, "Model").options == [each.title for each in file.models]
+    told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
+    assert told == [file.models[0].found(step, file.pools[0]).word for step in range(len(file.steps))]
+    assert {"hit", "miss"} == set(told)
+    assert file.models[0].found(0, file.pools[0]).words in app.markdown[0].value
+    file = sgp.viewer.retrieved_files()[0][-1]
+    lifted = next(place for place, each in enumerate(file.models) if "renamed" in each.title)
+    app = open_page("next_state", file=file.title, pools="hard", model=file.models[lifted].title)
+    assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
+    assert file.models[lifted].found(0, "hard").words in app.markdown[0].value
+    assert "no single map can be drawn" in app.info[0].value
+    choice(app, "Step").set_value(file.steps[3]).run()
+    choice(app, "Model").set_value(file.models[0].title).run()
+    assert not app.exception
+    assert choice(app, "Step").value == file.steps[3], "two models are compared on one step"
+    assert file.models[0].found(3, "hard").words in app.markdown[0].value
+    assert not app.info
+    assert address(app)["model"] == file.models[0].title
+
+
+def test_a_users_own_next_states_stand_beside_and_damage_is_told(open_page, home, monkeypatch):
+    own = home / "retrieved"
+    own.mkdir(parents=True)
+    source = Path(sgp.viewer.retrieved_files()[0][0].source)
+    shutil.copy(source, own / "mine.json")
+    (own / "cut.json").write_text(source.read_text()[:500])
+    app = open_page("next_state")
+    titles = [each.title for each in sgp.viewer.retrieved_files()[0]]
+    assert choice(app, "Recorded steps").options == [*titles, f"{titles[0]} (2)"]
+    choice(app, "Recorded steps").set_value(f"{titles[0]} (2)").run()
+    assert not app.exception
+    assert choice(app, "Recorded steps").value == f"{titles[0]} (2)"
+    assert r"cut\.json" in app.warning[0].value, "as words, whatever a name looks like"
+    monkeypatch.setattr(sgp.viewer, "retrieved_folder", lambda: home / "none")
+    (own / "mine.json").unlink()
+    assert "No steps are recorded. Record some with `sgp retrieve" in open_page("next_state").info[0].value
+
+
+def test_the_tour_has_all_stops_forward_and_back(open_page):
+    app = open_page("tour")
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
+    last = len(sgp.viewer.tour_titles())
+    for stop in range(last):
+        assert tour.stop(stop).words in words(app)
+        if stop < last - 1:
+            app = button(app, "Next →").click().run()
+    assert not app.exception
+    assert button(app, "Next →").disabled
+    assert address(app)["stop"] == str(last)
+    app = button(app, "1 State").click().run()
+    assert button(app, "← Back").disabled
+
+
+def test_rounds_and_answers_of_the_tour_are_shown_and_it_ends_by_leading_on(open_page):
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
+    for rank, place in enumerate(tour.order, start=1):
+        app = open_page("tour", stop="7")
+        app = app.radio[0].set_value(tour.actions[place]).run()
+        said = words(app)
+        assert f"rank {rank} of {len(tour.order)}" in said
+        assert ("Yes: the model takes" in said) == (place == tour.chosen)
+    app = open_page("tour", stop="3")
+    app = button(app, "Round 2").click().run()
+    assert "Shown: after round 2." in words(app)
+    assert address(app)["round"] == "2"
+    app = open_page("tour", stop=str(len(sgp.viewer.tour_titles())))
+    failure = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json").failure
+    pages = {each.proto.page: each.proto.query_string for each in app.get("page_link")}
+    assert {"guess", "failures", "what_if", "compare"} <= set(pages)
+    assert f"domains={failure.about.domain}" in pages["failures"]
+    assert f"domain={failure.about.domain}" in pages["what_if"]
+    assert "notebooks/07_logistics_failures.ipynb" in words(app)
