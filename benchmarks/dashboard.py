@@ -33,10 +33,10 @@ from rich.table import Table
 
 import sgp
 from sgp.cli.showing import free_port, server_command
+from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import subject_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
-from sgp.planning.recorded import Recorded
 from sgp.viewer.playback import playback
 
 STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins

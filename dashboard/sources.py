@@ -7,7 +7,7 @@ import pandas
 import streamlit as st
 
 import sgp
-from sgp.planning.recorded import Recorded
+from sgp.datasets.recorded import Recorded
 from sgp.reports.papers import beside_ours
 from sgp.viewer.playback import playback
 

@@ -19,10 +19,10 @@ import pandas as pd
 
 import sgp
 from sgp.datasets.protocols import PROTOCOLS
+from sgp.datasets.subject import Variant
 from sgp.domains import saying
 from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, with_planners
 from sgp.files import write_text
-from sgp.planning.subject import Variant
 from sgp.reports.papers import get_paper, paper_table
 from sgp.reports.table import Row, Table
 from sgp.reports.tables import pivot, pool, short, with_draws

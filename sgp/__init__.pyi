@@ -30,6 +30,7 @@ from .datasets.importing import import_folder as import_folder
 from .datasets.protocols import domain_instances as domain_instances
 from .datasets.protocols import protocol_splits as protocol_splits
 from .datasets.renaming import canonical_form as canonical_form
+from .datasets.renaming import with_names as with_names
 from .datasets.runs import Run as Run
 from .datasets.suite import load_suite as load_suite
 from .datasets.suite import suite_names as suite_names
@@ -95,7 +96,6 @@ from .planning.lookahead import successors_for as successors_for
 from .planning.pddl import Action as Action
 from .planning.pddl import Problem as Problem
 from .planning.pddl import format_plan as format_plan
-from .planning.pddl import with_names as with_names
 from .planning.planner import Limit as Limit
 from .planning.planner import Planner as Planner
 from .planning.policy import Node as Node

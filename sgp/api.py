@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,10 @@ from sgp.datasets import training_data
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.protocols import ProtocolSplit
+from sgp.datasets.recorded import Recorded, map_file, read_recorded
+from sgp.datasets.recording import read_rollouts, records
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
+from sgp.datasets.subject import Variant
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, Work, run_all, scores, subject_of
@@ -33,15 +36,12 @@ from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep
-from sgp.planning.policy import Embedding
-from sgp.planning.recorded import Recorded, map_file, read_recorded
-from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT
+from sgp.policies.embedding import Embedding
 from sgp.reports.card import save_scores, write_card
 from sgp.solving import RunLike
-from sgp.workers import Executor, Folder, Jobs, cores, executor, processes, run_tasks
+from sgp.workers import Folder, Jobs, cores, executor, processes, run_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LearningTexts = training_data.Texts | ProtocolSplit
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
 
 
@@ -78,8 +79,7 @@ def train(
         drawn: the number of training problems, and the draw that chooses them.
     """
     learner, name, config = configured(method, variant, overrides)
-    runner = executor(jobs)
-    if not runner.remote:
+    if not executor(jobs).remote:
         choose_device(device)  # fails here for a missing device, before expert plans are made
     source = load_suite(suite)
     domains = [domain] if isinstance(domain, str) else domain
@@ -88,7 +88,7 @@ def train(
         data, name = data.without(without), str(Variant(name, left_out=without))
     if drawn is not None:
         data, name = data.drawn(*drawn), str(replace(Variant.parse(name), drawn=drawn))
-    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, runner, again)
+    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, jobs, again)
 
 
 def train_split(
@@ -103,14 +103,8 @@ def train_split(
     if learner.learns_from is not training_data.Transitions:
         raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
     choose_device(device)
-    key = RunKey(
-        learner.key,
-        str(Variant(name, protocol=split.protocol, max_transitions=split.max_transitions, shots=split.shots)),
-        split.suite,
-        split.domain,
-        split.seed,
-    )
-    return _trained(key, config, split, device, executor(1))
+    name = str(Variant(name, protocol=split.protocol, max_transitions=split.max_transitions, shots=split.shots))
+    return _trained(RunKey(learner.key, name, split.suite, split.domain, split.seed), config, split, device)
 
 
 def train_given(
@@ -131,7 +125,7 @@ def train_given(
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # fails here for a missing device, before expert plans are made
     data = training_data.given_texts(learner.learns_from, problems, plans, jobs=jobs)
-    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, executor(1))
+    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device)
 
 
 def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
@@ -143,14 +137,7 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
     return learner, name, config
 
 
-def _trained(
-    key: RunKey,
-    config: Any,
-    data: training_data.Texts | ProtocolSplit,
-    device: str,
-    runner: Executor,
-    again: bool = False,
-) -> Run:
+def _trained(key: RunKey, config: Any, data: LearningTexts, device: str, jobs: Jobs = 1, again: bool = False) -> Run:
     """Return the saved run if its configuration and data are the same, else train a new one."""
     saved = None if again else _usable_run(key)
     same = saved is not None and saved.record["data"]["sha256"] == data.sha256
@@ -158,7 +145,7 @@ def _trained(
         logger.info("%s has this configuration and these data: nothing to train", saved.folder)
         return saved
     logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
-    if runner.remote:
+    if (runner := executor(jobs)).remote:
         ((_, files),) = runner.map(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
     else:
@@ -168,9 +155,7 @@ def _trained(
     return run
 
 
-def _train(
-    key: RunKey, config: Any, texts: training_data.Texts | ProtocolSplit, device: str, folder: Path | None = None
-) -> None:
+def _train(key: RunKey, config: Any, texts: LearningTexts, device: str, folder: Path | None = None) -> None:
     """Train a run and write it to its folder in the store, or to another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
@@ -178,9 +163,7 @@ def _train(
         learner.train(config, data, draft)
 
 
-def _trained_files(
-    key: RunKey, config: Any, texts: training_data.Texts | ProtocolSplit, device: str
-) -> dict[str, bytes]:
+def _trained_files(key: RunKey, config: Any, texts: LearningTexts, device: str) -> dict[str, bytes]:
     """Train a run on this machine and return its files, for the machine that has the store."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
@@ -230,31 +213,21 @@ def evaluate(
     check_keep(keep)
     if rollouts is None and keep != "auto":
         raise ConfigurationError(f"keep is '{keep}', but rollouts are not recorded; record them, or leave out keep")
-    source = load_suite(suite)
-    require_decodings(decodings)
-    opened = _opened(runs)
-    works, subjects = [], []
-    for run in opened:
-        method, domain = planning_method(run.key.method), _domain_for(run, source)
-        _require_unmet(run, source)
-        for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
-            for split in source.chosen_splits(domain.name, splits):
-                subject = subject_of(run, source.name, domain.name, split, name)
-                keeping = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
-                problems = source.problems(domain.name, split)
-                identity = decoded_identity(method, run.sha256, run.training, name)
-                works.append(Work(str(run.folder), identity, problems, limit, keeping, name))
-                subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
+    source, opened, works, subjects = load_suite(suite), _opened(runs), [], []
+    for run, subject, decoding in _measurements(opened, source, splits, decodings, jobs, limit):
+        recorder = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
+        problems = source.problems(subject.domain, subject.split)
+        identity = decoded_identity(planning_method(run.key.method), run.sha256, run.training, decoding)
+        works.append(Work(str(run.folder), identity, problems, limit, recorder, decoding))
+        subjects.append(subject)
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
     scored: dict[str, list[Score]] = {}
     for work, subject, results in zip(works, subjects, attempts, strict=True):
         named[work.planner, work.decoding, subject.split] = results
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, results))
-    if limit == NO_LIMIT:
-        for run in opened:
-            if is_shipped(run):
-                continue  # it belongs to the package
+    for run in opened:
+        if limit == NO_LIMIT and not is_shipped(run):  # a shipped run belongs to the package
             save_scores(run, to_frame(scored[str(run.folder)]))
     return Evaluation(to_frame(chain.from_iterable(scored.values())), named)
 
@@ -263,6 +236,27 @@ def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
     """Open each run once."""
     given = [runs] if isinstance(runs, Run | Path | str) else runs
     return list({run.folder: run for run in map(open_run, given)}.values())
+
+
+def _measurements(
+    runs: Sequence[Run], suite: Suite, splits: Sequence[str], decodings: Sequence[str], jobs: Jobs, limit: Limit
+) -> Iterator[tuple[Run, Measurement, str]]:
+    """Yield each run with each of its decodings on each split, and the decoding's name.
+
+    Raises InputError for a run that was trained by a protocol on the suite: its splits have the same instances.
+    """
+    require_decodings(decodings)
+    for run in runs:
+        method, domain = planning_method(run.key.method), _domain_for(run, suite).name
+        if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
+            raise InputError(
+                f"{run.folder} was trained by a protocol of 'sgp retrieve' on instances of suite {suite.name}, which "
+                "are also in its splits; use another suite, or a run that 'sgp train' made"
+            )
+        names = dict.fromkeys(configure_decoding(method, name)[0] for name in decodings)
+        for name, split in product(names, suite.chosen_splits(domain, splits)):
+            subject = subject_of(run, suite.name, domain, split, name)
+            yield run, Measurement(**vars(subject), note=_note(run, suite, jobs, limit)), name
 
 
 def export(run: RunLike, file: Path | str) -> None:
@@ -290,29 +284,11 @@ def diagnose(
     With `renamings`, also measure the share of decisions that changes when all objects are renamed, over this number
     of random renamings (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`.
     """
-    source = load_suite(suite)
-    require_decodings(decodings)
-    works: list[tuple[Folder, Measurement, list[training_data.Demonstration], int]] = []
-    for run in _opened(runs):
-        method, domain = planning_method(run.key.method), _domain_for(run, source)
-        _require_unmet(run, source)
-        decoded = [configure_decoding(method, each)[0] for each in decodings]
-        for split in source.chosen_splits(domain.name, splits):
-            expert = training_data.demonstrations(source, domain.name, split, jobs=processes(jobs))
-            for name in dict.fromkeys(decoded):
-                subject = subject_of(run, source.name, domain.name, split, name)
-                measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
-                works.append((Folder(run.folder), measurement, expert, renamings))
+    source, works = load_suite(suite), []
+    for run, subject, _ in _measurements(_opened(runs), source, splits, decodings, jobs, NO_LIMIT):
+        expert = training_data.demonstrations(source, subject.domain, subject.split, jobs=processes(jobs))
+        works.append((Folder(run.folder), subject, expert, renamings))
     return to_frame(chain.from_iterable(run_tasks(jobs, _diagnose, works, f"diagnose on {source.name}")))
-
-
-def _require_unmet(run: Run, suite: Suite) -> None:
-    """Raise InputError for a run that was trained by a protocol on the suite: its splits have the same instances."""
-    if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
-        raise InputError(
-            f"{run.folder} was trained by a protocol of 'sgp retrieve' on instances of suite {suite.name}, which are "
-            "also in its splits; use another suite, or a run that 'sgp train' made"
-        )
 
 
 def _diagnose(
@@ -397,7 +373,7 @@ def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -
     return scores(subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place))
 
 
-def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
+def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit) -> str:
     """Return the note of a measurement: date, machine, versions, training suite and limits."""
     trained_on = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
     seconds = "CPU seconds" if limit.processor else "seconds"

@@ -115,14 +115,8 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         """Return the engine's credits."""
         return CREDITS
 
-    def _solve(
-        self,
-        problem: AbstractProblem,
-        heuristic: Callable[[State], float | None] | None = None,
-        timeout: float | None = None,
-        output_stream: IO[str] | None = None,
-    ) -> PlanGenerationResult:
-        return self._solve_with_params(problem, heuristic, timeout, output_stream)
+    def _solve(self, *request: Any) -> PlanGenerationResult:
+        return self._solve_with_params(*request)
 
     def _solve_with_params(
         self,
@@ -216,7 +210,7 @@ def _written(unified: UnifiedProblem) -> tuple[PDDLWriter, Problem]:
 
 def _valid(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
     """Return the actions of a plan that solves one of the tasks; None if it solves none."""
-    from sgp.planning.trajectory import Trajectory
+    from sgp.planning.task import Trajectory
 
     actions: tuple[Action, ...] = parse_plan(text)
     for task in tasks:

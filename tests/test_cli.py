@@ -22,6 +22,8 @@ from typer.testing import CliRunner
 import sgp
 from sgp import cli
 from sgp.cli import app, commands, showing
+from sgp.datasets.recorded import read_recorded
+from sgp.datasets.recording import read_rollouts
 from sgp.datasets.runs import list_runs, open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, select, to_frame, write_scores
@@ -30,8 +32,6 @@ from sgp.experiments import record
 from sgp.installed import version
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
-from sgp.planning.recorded import read_recorded
-from sgp.planning.recording import read_rollouts
 from sgp.viewer.playback import playback
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 

@@ -16,10 +16,10 @@ ROOT = Path(sgp.__file__).parent
 
 # Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
-    {"errors", "drawing", "files", "installed", "plugins"}
-    | {"progress", "compilation", "ahead_of_time", "memory", "workers"},
+    {"errors", "drawing", "files", "installed", "plugins"} | {"progress", "compilation", "ahead_of_time", "workers"},
     {"planning"},
-    {"encoders", "models", "domains"},
+    {"domains"},
+    {"encoders", "models"},
     {"datasets"},
     {"policies"},
     {"training"},

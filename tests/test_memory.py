@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from sgp import memory
-from sgp.memory import SHARE, fair_share, free_memory, most_memory, resident_memory
+from sgp.planning import clock
+from sgp.planning.clock import SHARE, fair_share, free_memory, most_memory, resident_memory
 
 GB = 10**9
 
@@ -52,8 +52,8 @@ def test_a_control_group_bounds_what_is_free(machine, files, free):
 
 
 def test_a_process_has_what_it_holds_and_its_share_of_what_is_free(monkeypatch):
-    monkeypatch.setattr(memory, "resident_memory", lambda: 2 * GB)
-    monkeypatch.setattr(memory, "free_memory", lambda: 10 * GB)
+    monkeypatch.setattr(clock, "resident_memory", lambda: 2 * GB)
+    monkeypatch.setattr(clock, "free_memory", lambda: 10 * GB)
     assert fair_share(1) == 2 * GB + int(SHARE * 10 * GB)
     assert fair_share(4) == 2 * GB + int(SHARE * 10 * GB / 4)
 
@@ -66,6 +66,6 @@ def test_the_most_memory_is_that_of_this_process_and_not_of_the_one_that_started
     held = np.ones(50_000_000, np.uint8)
     assert most_memory() >= resident_memory() >= len(held)
     named = "from pathlib import Path; Path('/proc/self/comm').write_text('a: b::c')"  # as a cluster may do
-    command = f"{named}; from sgp.memory import most_memory; print(most_memory())"
+    command = f"{named}; from sgp.planning.clock import most_memory; print(most_memory())"
     said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
     assert 10**6 < int(said) < most_memory() - len(held) // 2

@@ -16,12 +16,12 @@ import pytest
 
 import sgp
 from sgp.cli.commands import FAILED
+from sgp.datasets.recorded import read_recorded
 from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
 from sgp.evaluation.attempts import RolloutRecorder
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
-from sgp.planning.recorded import read_recorded
 from sgp.workers import ONE_THREAD, Cluster, Folder, Local, executor, one_thread, worker_count
 from tests.test_cli import call
 

@@ -5,7 +5,7 @@ import streamlit as st
 from basics import encoded, hearing, in_order, number, run_page, select
 
 import sgp
-from sgp.planning.recorded import Recorded
+from sgp.datasets.recorded import Recorded
 from sgp.viewer.comparison import comparison
 
 LIBRARY = sources.library()  # once a request: it looks at every file

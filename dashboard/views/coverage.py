@@ -10,8 +10,8 @@ import streamlit as st
 from basics import in_order, run_page, select, several
 
 import sgp
+from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
-from sgp.planning.recorded import Recorded
 from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
 
 LIBRARY = sources.library()  # once a request: it looks at every file

@@ -14,8 +14,8 @@ from basics import in_order, plain, run_page, several
 
 import sgp
 from sgp.analysis.failures import Failure, kind_of_outcome
+from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
-from sgp.planning.recorded import Recorded
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 

@@ -10,7 +10,7 @@ from basics import plain, run_page
 from player import show_player
 
 import sgp
-from sgp.planning.subject import PlannerName
+from sgp.datasets.subject import PlannerName
 from sgp.service.worker import Report
 
 PAGE = "own problem"

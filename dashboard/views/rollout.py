@@ -8,8 +8,8 @@ from basics import in_order, number, plain, run_page
 from player import show_player
 
 import sgp
-from sgp.planning.recorded import Recorded
-from sgp.planning.subject import PlannerName
+from sgp.datasets.recorded import Recorded
+from sgp.datasets.subject import PlannerName
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them

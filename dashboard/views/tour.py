@@ -5,7 +5,7 @@ import streamlit as st
 from basics import encoded, number, plain, run_page
 
 import sgp
-from sgp.planning.recorded import Recorded
+from sgp.datasets.recorded import Recorded
 
 GUESS = "Guess first: which action does the model take?"
 CSS = """

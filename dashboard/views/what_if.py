@@ -14,11 +14,11 @@ import work
 from basics import encoded, plain, run_page, select
 
 import sgp
+from sgp.datasets.recorded import Recorded
 from sgp.datasets.runs import open_run, run_folders
+from sgp.datasets.subject import Subject
 from sgp.evaluation.attempts import subject_of
 from sgp.methods import planning_method
-from sgp.planning.recorded import Recorded
-from sgp.planning.subject import Subject
 from sgp.service.worker import Report
 
 SECONDS = 60.0  # of one continuation, and of the search for overrides

@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.analysis.explanations import comparable
-from sgp.datasets.renaming import form_of
+from sgp.datasets.recorded import recorded_left, regrets
+from sgp.datasets.renaming import form_of, with_names
 from sgp.errors import ConfigurationError, InputError, UnsolvableProblem
 from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.clock import LimitReached
 from sgp.planning.experts import QUICK, Stage, find_plan
-from sgp.planning.pddl import Action, with_names
+from sgp.planning.pddl import Action
 from sgp.planning.planner import Limit, Planner, clock_of
 from sgp.planning.policy import Node, Ranking
-from sgp.planning.recorded import recorded_left, regrets
 from sgp.planning.rollout import Rollout, tie_margin
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Successor, Task, Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition
 from sgp.progress import track
@@ -363,7 +362,7 @@ class Remaining:
     optimal: bool
 
     def regrets(self, rollout: Rollout) -> list[float | None]:
-        """The regret of each step (`sgp.planning.recorded`)."""
+        """The regret of each step (`sgp.datasets.recorded`)."""
         return regrets(self.actions, (len(step.successor.actions) for step in rollout.steps))
 
     def record(self) -> dict[str, Any]:

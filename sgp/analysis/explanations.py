@@ -19,9 +19,9 @@ from scipy.optimize import nnls
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import SupportsAttribution
-from sgp.planning.policy import Contrast, Embedding
 from sgp.planning.rollout import Rollout, Step, runners_up
 from sgp.planning.task import Task
+from sgp.policies.embedding import Contrast, Embedding
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 

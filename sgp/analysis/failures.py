@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from sgp.datasets.recorded import Recorded, atom_of, cost_of, marks_in
 from sgp.domains import words_of
 from sgp.planning.pddl import Action
-from sgp.planning.recorded import Recorded, atom_of, contends, cost_of
-from sgp.planning.rollout import Mark, Outcome, marks_of, tie_margin
+from sgp.planning.rollout import Mark, Outcome, tie_margin
 
 LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
 _TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
@@ -137,13 +137,14 @@ def _lost_tie(recorded: Recorded, number: int, step: Mapping[str, Any], plan: Se
     """Whether an available candidate, tied with the chosen one, is the expert's or leaves fewer goals open."""
     candidates, place = step["candidates"], step["chosen"]
     experts = [bool(plan) and each["actions"] == plan[: len(each["actions"])] for each in candidates]
-    if Mark.TIED not in marks_of(tuple(candidates[place]["marks"])) or experts[place]:
+    if Mark.TIED not in marks_in(candidates[place]) or experts[place]:
         return False
-    tied = [other for other, each in enumerate(candidates) if other != place and contends(each)]
+    tied = [other for other, each in enumerate(candidates) if other != place and marks_in(each).contends]
     if any(experts[other] for other in tied):
         return True
-    left = [recorded.open_after(number, candidates[other]) for other in (place, *tied)]
-    return any(each < left[0] for each in left[1:])
+    now = recorded.open_goals[number - 1]
+    left = [len(recorded.open_after(now, candidates[other])) for other in (place, *tied)]
+    return min(left) < left[0]
 
 
 class Remark(NamedTuple):
@@ -216,7 +217,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
 
 def _ties(recorded: Recorded) -> Iterator[Remark]:
     """Steps decided by the order of the PDDL."""
-    contending = [sum(map(contends, step["candidates"])) for step in recorded.steps]
+    contending = [sum(marks_in(each).contends for each in step["candidates"]) for step in recorded.steps]
     found = [number for number, many in enumerate(contending, start=1) if many > 1]
     if found:
         what = f"several candidates (up to {max(contending)}) had the same cost, and their order in the PDDL decided"

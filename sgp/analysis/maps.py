@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import InputError
-from sgp.planning.policy import Embedding, Successors
+from sgp.planning.policy import Successors
 from sgp.planning.rollout import Rollout, Step
-from sgp.planning.task import State, Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Successor, Task, Trajectory
+from sgp.policies.embedding import Embedding
 
 FORMAT = 1
 MOST = 4000  # points of a map

@@ -126,7 +126,7 @@ def solve(
 def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path | None, html: Path | None) -> None:
     """Write a rollout with its explanations as JSONL and as a page."""
     from sgp.api import as_recorded
-    from sgp.planning.recording import write_records
+    from sgp.datasets.recording import write_records
     from sgp.viewer.export import export_html
 
     recorded = as_recorded(solution, run, decoding)

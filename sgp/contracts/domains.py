@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sgp.domains import canonical_name, get_domain, serving
+from sgp.domains.domain import Domain
 from sgp.errors import ConfigurationError
-from sgp.planning.domain import Domain
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.task import Task, replay

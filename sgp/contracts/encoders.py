@@ -9,10 +9,11 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import pytest
 
+from sgp.datasets.renaming import with_names
 from sgp.datasets.suite import load_suite
 from sgp.encoders import EncoderKind, StateEncoder, plugged_encoder
 from sgp.errors import DomainMismatch
-from sgp.planning.pddl import Problem, with_names
+from sgp.planning.pddl import Problem
 from sgp.planning.task import State, Task
 
 SUITE = "state-centric"

@@ -11,9 +11,9 @@ from sgp.datasets.renaming import canonical_form
 from sgp.datasets.seeded import LEVELS, TRACK_SUITE, SeededSplits, drawn, number_of, track_sizes
 from sgp.datasets.suite import Entry, Suite, SuiteDomain, load_suite, sha256_of, suite_names, write_manifest
 from sgp.domains import all_domains
+from sgp.domains.domain import Domain
 from sgp.errors import SuiteError
 from sgp.files import write_text
-from sgp.planning.domain import Domain
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.progress import track

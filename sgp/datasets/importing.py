@@ -21,6 +21,7 @@ from sgp.datasets.experts import write_plans
 from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.renaming import Distinct
 from sgp.datasets.store import home
+from sgp.datasets.subject import SPLITS
 from sgp.datasets.suite import (
     MANIFEST,
     Entry,
@@ -38,9 +39,7 @@ from sgp.files import write_text
 from sgp.planning.experts import ExpertPlan
 from sgp.planning.pddl import Problem, decoded, parse_plan, read_domain, read_text
 from sgp.planning.pddl_syntax import normalise, printable
-from sgp.planning.subject import SPLITS
-from sgp.planning.task import Task, checked
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Task, Trajectory, checked
 from sgp.progress import track
 
 logger = logging.getLogger(__name__)

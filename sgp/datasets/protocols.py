@@ -22,7 +22,7 @@ from sgp.datasets.training_data import SEVERAL, Transition, Transitions, steps_o
 from sgp.datasets.walks import Instance, distinct_transitions, instances
 from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.planning.pddl import Action, Atom
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 
 logger = logging.getLogger(__name__)
 

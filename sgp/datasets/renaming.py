@@ -1,16 +1,30 @@
-"""Canonical forms of problems up to renaming of objects, by igraph's BLISS."""
+"""Renaming of a problem's objects, and canonical forms up to renaming, by igraph's BLISS."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 import igraph
 import numpy as np
 
-from sgp.planning.pddl import DomainText, ProblemText
+from sgp.planning.pddl import DomainText, Literal, Problem, ProblemText, format_problem
 from sgp.planning.task import Task
+
+
+def with_names(task: Task, names: Mapping[str, str], order: Sequence[int] | None = None) -> Problem:
+    """Rename all objects but constants, by a map of old to new names, and optionally reorder them."""
+    text = task.text
+    objects = [thing._replace(name=names[thing.name]) for thing in text.objects]
+    renamed = replace(
+        text,
+        objects=tuple(objects if order is None else (objects[place] for place in order)),
+        init=tuple(Literal(atom, True).renamed(names).atom for atom in text.init),
+        goal=tuple(literal.renamed(names) for literal in text.goal),
+    )
+    return Problem("renamed", task.problem.domain_pddl, format_problem(renamed))
 
 
 def canonical_form(task: Task) -> str:

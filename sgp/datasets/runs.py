@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from sgp.datasets.folders import is_lockable, locked, restore, restore_all, whole_folder
 from sgp.datasets.store import home
+from sgp.datasets.subject import method_key
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
 from sgp.installed import version
 from sgp.models.device import Device
 from sgp.planning.pddl import DomainText, Problem, read_domain
-from sgp.planning.subject import method_key
 
 Vector = NDArray[np.floating[Any]]
 

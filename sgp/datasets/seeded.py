@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgp.domains.domain import Domain
 from sgp.errors import SuiteError
 from sgp.files import write_text
-from sgp.planning.domain import Domain
 
 TRACK_SUITE = "track"  # of each domain of the IPC 2023 learning track, problems of ours as large as its own
 TRAIN = "train"
@@ -81,7 +81,7 @@ def drawn(suite: str, domain: Domain, arguments: Mapping[str, int] | int, stream
     rng = np.random.default_rng(stream)
     if not isinstance(arguments, int):
         return domain.generate(rng, **arguments)
-    return domain.generate_tracked(rng, arguments) if suite == TRACK_SUITE else domain.generate_scaled(rng, arguments)
+    return domain.generate_scaled(rng, arguments, suite == TRACK_SUITE)
 
 
 def number_of(word: str) -> int:

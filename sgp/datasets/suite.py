@@ -16,9 +16,9 @@ from sgp.datasets.folders import restore, restore_all
 from sgp.datasets.seeded import SeededSplits
 from sgp.datasets.store import cache_folder, data_folder, home
 from sgp.domains import get_domain
+from sgp.domains.domain import Domain
 from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.files import write_text
-from sgp.planning.domain import Domain
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.progress import track

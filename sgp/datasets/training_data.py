@@ -14,8 +14,7 @@ from numpy.random import Generator
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
-from sgp.planning.task import State, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Task, Trajectory
 
 if TYPE_CHECKING:
     from sgp.datasets.suite import Suite

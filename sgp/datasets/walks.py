@@ -27,8 +27,7 @@ from sgp.files import read_json, write_json
 from sgp.planning.experts import QUICK
 from sgp.planning.pddl import Action, Atom, Problem, parse_plan
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Task, Trajectory
 from sgp.progress import track
 
 logger = logging.getLogger(__name__)

@@ -15,11 +15,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from sgp.domains.domain import Domain, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
 from sgp.domains.drawing.fallback import draw_any
 from sgp.domains.drawing.layout import Layout
 from sgp.errors import InputError, PluginError, expected_one_of
 from sgp.installed import bundled
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
 from sgp.planning.pddl import Atom, DomainText
 from sgp.plugins import Plugin, plugins
 
@@ -150,7 +150,7 @@ def _usable(plugin: Plugin) -> Domain | None:
 def _of_plugin(plugin: Plugin) -> Domain:
     domain = plugin.load()
     if not isinstance(domain, Domain) or domain.name != plugin.key:
-        raise plugin.refused(f"a sgp.planning.domain.Domain with the name '{plugin.key}'")
+        raise plugin.refused(f"a sgp.domains.domain.Domain with the name '{plugin.key}'")
     taken = {name for each in builtin_domains() for name in (each.name, *each.aliases)} & {*domain.aliases}
     if taken:
         raise plugin.refused(f"aliases other than the names of domains of sgp ({', '.join(sorted(taken))})")

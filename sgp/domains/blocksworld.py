@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from sgp import drawing
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.layout import keep_places
 from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, fingers, hint, token, whole
-from sgp.planning.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.planning.pddl import Atom
 
 _TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # predicates of the two models

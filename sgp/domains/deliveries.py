@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, numbered, pick, problem_pddl, typed
 from sgp.domains.drawing.tokens import natural
-from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 # Childsnack: sandwiches are made, put on trays and served to children, some of whom must not eat gluten.
 _TABLES = ["table1", "table2", "table3"]

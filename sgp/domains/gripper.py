@@ -8,9 +8,9 @@ from math import ceil, sqrt
 
 from sgp import drawing
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, Scene, Slots, problem_pddl
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
 from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, fingers, hint, natural, token, whole
-from sgp.planning.domain import Generator, Scene, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 

@@ -7,10 +7,10 @@ from math import ceil
 
 from sgp import drawing
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, Place, Scene, Slots, numbered, pick, problem_pddl
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, largest, words
 from sgp.domains.drawing.layout import keep_places, shelf
 from sgp.domains.drawing.tokens import FLYING, OBJECT_COLOUR, ROBOT, aside, hint, natural, token, whole
-from sgp.planning.domain import Generator, Place, Scene, Slots, numbered, pick, problem_pddl
 from sgp.planning.pddl import Atom
 
 

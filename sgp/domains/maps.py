@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, numbered, pick, problem_pddl, typed
 from sgp.domains.drawing.places import NEIGHBOURS
-from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
 
 # Floortile: robots paint the tiles of a floor in two colours and must not step onto painted tiles.
 _COLOURS = ["white", "black"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from sgp.domains import builtin_domain
-from sgp.planning.domain import Generator, numbered, pick, problem_pddl, typed
+from sgp.domains.domain import Generator, numbered, pick, problem_pddl, typed
 
 # Rovers: rovers sample soil and rock, take images, and send their data to a lander.
 _MODES = ["colour", "high_res", "low_res"]

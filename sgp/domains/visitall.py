@@ -9,11 +9,11 @@ from itertools import product
 
 from sgp import drawing
 from sgp.domains import builtin_domain
+from sgp.domains.domain import Generator, Scene, Slots, pick, problem_pddl
 from sgp.domains.drawing.boxes import Box, breadth
 from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
 from sgp.domains.maps import reachable
-from sgp.planning.domain import Generator, Scene, Slots, pick, problem_pddl
 from sgp.planning.pddl import Atom
 
 

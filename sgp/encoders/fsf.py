@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.domains.domain import Domain
 from sgp.errors import ConfigurationError, DomainMismatch
-from sgp.planning.domain import Domain
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Successor, Task
 

@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.domains.domain import Words
 from sgp.encoders import Embeddings
 from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import check_fields
-from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Successor, Task, TaskCache
 
@@ -55,7 +55,7 @@ class TextEncoder:
         if missing:
             logger.warning(
                 "%s of domain %s have no sentence and are embedded as PDDL; give the domain words, as "
-                "sgp.planning.domain.Words",
+                "sgp.domains.domain.Words",
                 ", ".join(missing),
                 domain.name,
             )

@@ -22,12 +22,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sgp.datasets.store import cache_folder, data_folder, home
+from sgp.datasets.subject import Subject, Variant, read_subject
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Measurement, Score, with_planners
 from sgp.files import read_json, write_json, write_text
 from sgp.planning.costs import known_cost
 from sgp.planning.rollout import Outcome
-from sgp.planning.subject import Subject, Variant, read_subject
 from sgp.progress import progress
 from sgp.workers import Folder, Jobs, executor
 
@@ -100,7 +100,7 @@ class RolloutRecorder:
 
     def save(self, rollout: Rollout) -> None:
         """Write a rollout in place of an older one, without the policies' notes, which are large and never shown."""
-        from sgp.planning.recording import write_rollouts
+        from sgp.datasets.recording import write_rollouts
 
         write_rollouts(self.path(rollout.task.name), [rollout.without_notes()], self.subject.record())
 
@@ -154,8 +154,7 @@ def attempt(
     A problem that cannot be read within the limit has size 0. If VAL fails, the attempt's reason names the simulator
     that validated the plan. Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
     """
-    from sgp.memory import most_memory
-    from sgp.planning.clock import LimitReached
+    from sgp.planning.clock import LimitReached, most_memory
     from sgp.planning.planner import outcome_of, read_task
     from sgp.planning.validation import confirm
 

@@ -19,7 +19,7 @@ from sgp.evaluation.attempts import Attempt, saved_attempts
 from sgp.planning.experts import OPTIMAL, ExpertPlan, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.rollout import Outcome
-from sgp.planning.task import check
+from sgp.planning.task import checked
 from sgp.planning.validation import validate
 
 Again = Callable[[Attempt], Problem]  # generates the problem of an attempt again
@@ -127,5 +127,7 @@ def baseline_attempts(suite: Suite, domain: str, split: str, variant: str, jobs:
             raise ValidationDisagreement(f"VAL rejects the plan of Fast Downward ({variant}) for {problem.name}")
         plan = tuple(map(str, expert.plan or ()))
         outcome = Outcome.TIMEOUT if expert.plan is None else Outcome.SOLVED
-        attempts.append(Attempt(problem.name, problem.sha256, check(problem), outcome, plan, len(plan), expert.seconds))
+        domain_text, text = checked(problem)
+        size = len(domain_text.constants) + len(text.objects)
+        attempts.append(Attempt(problem.name, problem.sha256, size, outcome, plan, len(plan), expert.seconds))
     return attempts

@@ -23,16 +23,15 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from sgp.datasets.store import home
+from sgp.domains.domain import Domain, Sizes
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, Load, Work, run_all, saved_attempts
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
 from sgp.evaluation.scores import Measurement, Score, StopReason
 from sgp.files import write_json
-from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.planner import Limit
-from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT
 from sgp.workers import Jobs, processes
 
@@ -171,7 +170,7 @@ class ProblemSource:
         """Problem `number` (from 1) of one of the `sizes`. Raises InputError if the generator raises any exception."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
         try:
-            text = (self.domain.generate_tracked if self.tracked else self.domain.generate_scaled)(rng, size)
+            text = self.domain.generate_scaled(rng, size, self.tracked)
         except Exception as error:
             raise InputError(
                 f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "

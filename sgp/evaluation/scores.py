@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.datasets.store import data_folder
+from sgp.datasets.subject import PlannerName, Subject
 from sgp.errors import StoreError
 from sgp.files import write_text
-from sgp.planning.subject import PlannerName, Subject
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,6 +19,7 @@ from sgp.api import evaluate, train
 from sgp.datasets.folders import whole_folder
 from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
+from sgp.datasets.recording import records
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import load_training_data
@@ -32,7 +33,6 @@ from sgp.files import write_json, write_text
 from sgp.methods.loading import load_planner, shipped_folder
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
-from sgp.planning.recording import records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import State, Task
 from sgp.policies.nearest_embedding import NearestEmbedding

@@ -29,9 +29,11 @@ from sgp.datasets import runs as run_store
 from sgp.datasets.generation import SCALING_SUITE
 from sgp.datasets.runs import Run, RunKey, open_run
 from sgp.datasets.store import home
+from sgp.datasets.subject import Variant
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
+from sgp.domains.domain import Domain, Sizes
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation import scaling as curves
 from sgp.evaluation.attempts import Attempt, run_all, subject_of
@@ -43,11 +45,9 @@ from sgp.methods.configuration import configure, configure_decoding, decoded_ide
 from sgp.methods.contract import Checkpoint, PlanningMethod
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
-from sgp.planning.domain import Domain, Sizes
 from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import Limit
-from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales

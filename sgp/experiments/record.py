@@ -17,6 +17,8 @@ from sgp.analysis.diagnostics import Remaining, remaining, remaining_exactly, re
 from sgp.analysis.explanations import step_records
 from sgp.api import Evaluation, evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
+from sgp.datasets.recorded import PACKED, map_file
+from sgp.datasets.recording import records, write_records
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
@@ -28,11 +30,8 @@ from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
 from sgp.planning.pddl import Action
-from sgp.planning.recorded import PACKED, map_file
-from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Task, Trajectory
 from sgp.planning.validation import confirm
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import track

@@ -26,6 +26,7 @@ from sgp.api import configured, measured_here, train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances, protocol_splits
 from sgp.datasets.runs import Run
 from sgp.datasets.store import cache_folder
+from sgp.datasets.subject import Variant
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Transition, steps_of
 from sgp.datasets.walks import Instance
@@ -39,9 +40,8 @@ from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.state_encoders import save_sentence_vectors
-from sgp.planning.policy import SeenFromAction, TransitionModel
-from sgp.planning.subject import Variant
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
+from sgp.policies.embedding import SeenFromAction, TransitionModel
 from sgp.progress import track
 from sgp.training.latent_transitions import ContrastTraining
 from sgp.viewer.retrieved import FORMAT

@@ -15,10 +15,10 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
+from sgp.datasets.subject import method_key
 from sgp.errors import InputError, MissingLibrary, PluginError, expected_one_of
 from sgp.installed import lacking, missing
 from sgp.methods.contract import Ablatable, Method, PlanningMethod, PredictingMethod, Selectable, Settings, Tunable
-from sgp.planning.subject import method_key
 from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)

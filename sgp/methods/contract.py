@@ -14,7 +14,7 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import DataKind, Demonstrations
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.policy import TransitionModel
+from sgp.policies.embedding import TransitionModel
 
 if TYPE_CHECKING:
     from sgp.training.labels import Labelled

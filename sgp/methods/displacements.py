@@ -31,8 +31,8 @@ from sgp.files import whole_file
 from sgp.methods.configuration import from_record
 from sgp.methods.state_encoders import text_encoders
 from sgp.planning.pddl import Action, Atom, read_domain
-from sgp.planning.policy import TransitionModel
 from sgp.planning.task import State, Task
+from sgp.policies.embedding import TransitionModel
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,7 @@ from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
-from sgp.planning.task import State, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Task, Trajectory
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 from sgp.training.fit import Epoch, FitContext

@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 
 from sgp.datasets.runs import RECORD, Run, open_run, run_folders
 from sgp.datasets.store import data_folder
+from sgp.datasets.subject import Variant
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.declarations import DomainText
 from sgp.planning.planner import Planner
-from sgp.planning.policy import TransitionModel
 from sgp.planning.strategies import OtherPlanner, Restarts
-from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT
+from sgp.policies.embedding import TransitionModel
 
 logger = logging.getLogger(__name__)
 

@@ -28,8 +28,7 @@ from sgp.models.device import Device, choose_device
 from sgp.models.networks import Network
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
-from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.training.fit import Epoch, FitContext, identify

@@ -29,8 +29,10 @@ from sgp.planning.declarations import (
     Parameter,
     Schema,
     conjunction,
+    is_true,
     join,
     negate,
+    parts_of,
 )
 
 MAX_CASES = 1_000  # of one action
@@ -71,15 +73,12 @@ class World:
         (predicate, objects), positive = literal
         if predicate in self.fluents or any(name.startswith("?") for name in objects):
             return None
-        return (objects[0] == objects[1] if predicate == "=" else literal.atom in self.atoms) == positive
+        return is_true(literal.atom, self.atoms) == positive
 
     def bindings(
         self, variables: Sequence[Parameter], condition: Condition, holds: bool, binding: Binding
     ) -> Iterator[Binding]:
-        """Yield extensions of the binding under which the condition may be true (or false, without `holds`).
-
-        The result is a superset: static atoms restrict one variable at a time.
-        """
+        """Yield a superset of the extensions of the binding under which the condition is true (`holds`) or false."""
         if not variables:
             yield binding
             return
@@ -101,10 +100,8 @@ class World:
             atoms = min((self._index.get(key, []) for key in keys), key=len)
             where = objects.index(variable)
             return {atom.objects[where] for atom in atoms if all(atom.objects[place] == name for place, name in given)}
-        if condition.kind == (
-            "forall" if holds else "exists"
-        ):  # without objects, the condition does not depend on the variable
-            return None
+        if condition.kind == ("forall" if holds else "exists"):
+            return None  # without objects, the condition does not depend on the variable
         parts = [self._fitting(part, variable, holds, binding) for part in condition.parts]
         sets = [part for part in parts if part is not None]
         if condition.kind == ("or" if holds else "and"):
@@ -138,23 +135,14 @@ def quantifier(action: AdlAction) -> str:
     precondition, _ = _without_exists(action.precondition)
     conditions = [(effect.condition, "a condition of its effect") for effect in action.effects]
     for condition, place in [(precondition, "its precondition"), *conditions]:
-        if kinds := _quantifiers(condition):
+        if kinds := {part.kind for part in parts_of(condition) if isinstance(part, Formula) and part.variables}:
             return f"{' and '.join(sorted(kinds))} in {place}"
     return "forall in its effect" if any(effect.variables for effect in action.effects) else ""
 
 
-def _quantifiers(condition: Condition) -> set[str]:
-    if isinstance(condition, Literal):
-        return set()
-    return set[str]().union({condition.kind} if condition.variables else (), *map(_quantifiers, condition.parts))
-
-
 @lru_cache(maxsize=128)
 def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
-    """Return the cases of an action, all under its name.
-
-    Raises TooManyCases for more than MAX_CASES, or after MAX_SECONDS.
-    """
+    """Return the cases of an action, all under its name. Raises TooManyCases, also after MAX_SECONDS."""
     started, schemas, forms = clock_seconds(), list[Schema](), list[_Form]()
 
     def is_late() -> bool:
@@ -169,9 +157,9 @@ def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
         late = is_late()
         if late or len(schemas) + form.bound > MAX_CASES:
             cases = _number(len(schemas) + sum(other.bound for other in forms[place:]))
-            made = (
-                f"{len(schemas):,} were made in {MAX_SECONDS:g} seconds" if late else f"at most {MAX_CASES:,} are made"
-            )
+            made = f"at most {MAX_CASES:,} are made"
+            if late:
+                made = f"{len(schemas):,} were made in {MAX_SECONDS:g} seconds"
             raise TooManyCases(f"up to {cases} cases{' or more' if late else ''}, and {made}")
         schemas += form.cases() if form.bound else ()
     return tuple(schemas)
@@ -250,10 +238,7 @@ def _number(number: int) -> str:
 
 
 def _deciding_bindings(action: AdlAction, world: World | None) -> Iterator[Binding]:
-    """Yield all bindings of the parameters that share a static atom with a quantified variable.
-
-    These bindings decide most static atoms below the quantifier.
-    """
+    """Yield all bindings of the parameters that share a static atom with a quantified variable."""
     if world is None:
         yield {}
         return
@@ -261,10 +246,10 @@ def _deciding_bindings(action: AdlAction, world: World | None) -> Iterator[Bindi
     free = {parameter.name for parameter in (*action.parameters, *scopes)}
     conditions = (precondition, *(effect.condition for effect in action.effects))
     names: set[str] = set()
-    for predicate, objects in chain.from_iterable(map(_atoms, conditions)):
-        variables = {name for name in objects if name.startswith("?")}
-        if predicate not in world.fluents and not variables <= free:
-            names |= variables
+    for part in chain.from_iterable(map(parts_of, conditions)):
+        if isinstance(part, Literal) and part.atom.predicate not in world.fluents:
+            variables = {name for name in part.atom.objects if name.startswith("?")}
+            names |= set() if variables <= free else variables
     deciding = [parameter for parameter in action.parameters if parameter.name in names]
     number = prod(len(world.of(parameter.types)) for parameter in deciding)
     if number > MAX_CASES:
@@ -273,15 +258,8 @@ def _deciding_bindings(action: AdlAction, world: World | None) -> Iterator[Bindi
     yield from world.bindings(deciding, precondition, True, {})
 
 
-def _atoms(condition: Condition) -> Iterator[Atom]:
-    if isinstance(condition, Literal):
-        yield condition.atom
-    else:
-        yield from chain.from_iterable(map(_atoms, condition.parts))
-
-
 def _without_exists(condition: Condition) -> tuple[Condition, list[Parameter]]:
-    """Turn existential quantifiers, except below a universal one, into free variables; also return the variables.
+    """Turn existential quantifiers, except below a universal one, into free variables; also return these.
 
     A trivial equality marks each variable in the cases that need an object for it.
     """
@@ -322,13 +300,8 @@ class _Form(NamedTuple):
                 used = {name for literal in conjuncts for name in literal.atom.objects}
                 parameters = [each for each in self.action.parameters if each.name in self.original.objects]
                 parameters += [variable for variable in self.variables if variable.name in used]
-                needed = tuple(each for each in conjuncts if not _is_trivial(each))
+                needed = tuple(each for each in conjuncts if not (each.positive and is_true(each.atom, ())))
                 yield Schema(self.action.name, tuple(parameters), needed, effect, self.cost, self.original)
-
-
-def _is_trivial(literal: Literal) -> bool:
-    (predicate, objects), positive = literal
-    return positive and predicate == "=" and objects[0] == objects[1]
 
 
 def _form(action: AdlAction, world: World | None, binding: Binding) -> _Form:

@@ -22,13 +22,7 @@ _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.
 class Pool:
     """The n candidates of a whole beam in generation order, numbered from 0."""
 
-    def __init__(
-        self,
-        nodes: Sequence[Node],
-        choices: Sequence[Candidates],
-        rankings: Sequence[Ranking],
-        rules: Rules,
-    ):
+    def __init__(self, nodes: Sequence[Node], choices: Sequence[Candidates], rankings: Sequence[Ranking], rules: Rules):
         self.nodes, self.choices, self.rankings, self.tie = nodes, choices, rankings, rules.tie
         sizes = [len(choice) for choice in choices]
         self.starts = list(accumulate(sizes, initial=0))
@@ -78,10 +72,10 @@ class Pool:
         return int((~seen).sum()), int((~seen & ~beyond).sum())
 
     def cheapest(self, width: int, margin: float, is_dead_end: Callable[[State], bool] | None = None) -> list[int]:
-        """Return up to `width` open candidates with distinct keys and states, cheapest first.
+        """Return up to `width` open candidates with distinct keys and states, cheapest first, ties in generation order.
 
-        Ties are in generation order. Costs exceed the lowest cost by at most `margin`; equal costs are not separated.
-        Dead ends are closed and replaced by the next candidates.
+        Costs exceed the lowest cost by at most `margin`; equal costs are not separated. Dead ends are closed and
+        replaced.
         """
         chosen, states, keys = self._open_cheapest(width, margin)
         while is_dead_end is not None and (

@@ -21,10 +21,7 @@ _METRIC = re.compile(r"\(\s*:metric\s+minimize\s*\(\s*total-cost\s*\)\s*\)")
 
 
 class Costs:
-    """Action costs of a problem with `(:metric minimize (total-cost))`.
-
-    `unit` is true if every action costs 1.
-    """
+    """Action costs of a problem with `(:metric minimize (total-cost))`; `unit` is true if every action costs 1."""
 
     def __init__(self, domain: DomainText, text: ProblemText):
         self._values = {match[1]: match[2] for value in text.values if (match := _VALUE.fullmatch(value))}
@@ -39,10 +36,7 @@ class Costs:
         self.unit = set(map(number_of, numbers)) == {1}
 
     def of(self, action: Action) -> Fraction:
-        """Return the cost of an action of the file or of a schema.
-
-        Raises PddlError if a function has no value for the action, or the action does not exist.
-        """
+        """Return the cost of an action of the file or of a schema. Raises PddlError if its function has no value."""
         for schema in self._schemas.get(action.name, ()):
             case = schema.original if schema.original and schema.name != action.name else None
             names = case.objects if case else tuple(parameter.name for parameter in schema.parameters)
@@ -67,10 +61,7 @@ class Costs:
 
 
 def cost_comment(plan: Sequence[Action], costs: Costs | None) -> str:
-    """Return the last line of a plan in Fast Downward's format; `costs` is None without a metric.
-
-    If an action's cost is a function without a value, the line says so.
-    """
+    """Return the last line of a plan in Fast Downward's format; `costs` is None without a metric."""
     if costs is None:
         return f"; cost = {len(plan)} (unit cost)"
     try:

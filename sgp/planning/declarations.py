@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -28,6 +28,11 @@ class Action(NamedTuple):
 
     def __str__(self) -> str:
         return f"({' '.join((self.name, *self.objects))})"
+
+
+def is_true(atom: Atom, true: Collection[Atom]) -> bool:
+    """Whether an atom is among the true ones; '=' compares names."""
+    return atom.objects[0] == atom.objects[1] if atom.predicate == "=" else atom in true
 
 
 class Parameter(NamedTuple):
@@ -101,6 +106,13 @@ def conjunction(condition: Condition) -> tuple[Literal, ...] | None:
         return (condition,)
     literals = tuple(part for part in condition.parts if isinstance(part, Literal))
     return literals if condition.kind == "and" and len(literals) == len(condition.parts) else None
+
+
+def parts_of(condition: Condition) -> Iterator[Condition]:
+    """Yield a condition and all conditions in it."""
+    yield condition
+    for part in condition.parts if isinstance(condition, Formula) else ():
+        yield from parts_of(part)
 
 
 class ConditionalEffect(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import math
 import os
 import shlex
 import signal
@@ -17,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sgp.errors import ConfigurationError, PddlError, ToolError, UnsolvableProblem
+from sgp.errors import ConfigurationError, PddlError, ToolError, UnsolvableProblem, check_fields
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.pddl_writing import rewritten
@@ -47,10 +46,7 @@ class Stage:
     megabytes: int = 4096
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds < math.inf:
-            raise ConfigurationError(f"expert stage {self.name} has {self.seconds} seconds; expected a positive number")
-        if self.megabytes < 1:
-            raise ConfigurationError(f"expert stage {self.name} has {self.megabytes} MB; expected a positive number")
+        check_fields(self, f"expert stage {self.name}:", ["seconds", "megabytes"])
         if bool(self.search) == bool(self.alias):
             raise ConfigurationError(f"expert stage {self.name} needs either a search or an alias, not both")
 
@@ -96,11 +92,10 @@ def fast_downward_driver() -> Path:
 def find_plan(
     problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None, strict: bool = False
 ) -> ExpertPlan:
-    """Return the plan of the first stage that finds one.
+    """Return the plan of the first stage that finds one; None if all stages reach their limits.
 
-    Plans have low cost if the problem has a metric, else few actions. The plan is None if all stages reach their
-    limits. With `strict`, a stage's seconds include the driver and the translator. Raises UnsolvableProblem if a stage
-    proves that no plan exists, PddlError for unusable costs, ToolError if Fast Downward is missing or fails.
+    Plans have low cost if the problem has a metric, else few actions. With `strict`, a stage's seconds include the
+    driver and the translator. Raises UnsolvableProblem if a stage proves that no plan exists.
     """
     driver = driver or fast_downward_driver()
     whole = problem.with_whole_costs()

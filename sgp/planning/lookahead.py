@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.policy import Successors, one_of_each, one_step
 from sgp.planning.task import Candidates, State, Task
@@ -44,14 +44,8 @@ class Lookahead:
     representatives: bool = False
 
     def __post_init__(self) -> None:
-        if self.abstraction not in get_args(Abstraction):
-            raise ConfigurationError(
-                f"abstraction is '{self.abstraction}'; expected one of {', '.join(get_args(Abstraction))}"
-            )
-        for name in ("layer", "min_novel", "states"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"lookahead's {name} is {value}; expected at least 1")
+        given = {name: 1.0 for name in ("layer", "min_novel", "states") if getattr(self, name) is not None}
+        check_fields(self, "lookahead's", **given)
 
     def __call__(self, task: Task, state: State) -> Candidates:
         """Return the candidates of a state; none for a dead end."""
@@ -59,21 +53,16 @@ class Lookahead:
         return task.search(state, self.abstraction, limits, self.representatives)
 
 
-def check_candidate_set(candidates: str, min_novel: int) -> None:
-    """Raise ConfigurationError for settings that name no candidate set."""
-    if candidates not in get_args(CandidateSet):
-        raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(CandidateSet))}")
-    if min_novel < 0:
-        raise ConfigurationError(f"min_novel is {min_novel}; expected at least 0, which ends no search early")
-
-
 def successors_for(candidates: CandidateSet, min_novel: int = 0, representatives: bool = False) -> Successors:
     """Return the successor function of a candidate set.
 
     A lookahead ends early with `min_novel`, unless it is 0. With `representatives`, there is one of the candidates
-    whose actions differ only in interchangeable objects. Raises ConfigurationError for an unknown candidate set.
+    whose actions differ only in interchangeable objects.
     """
-    check_candidate_set(candidates, min_novel)
+    if candidates not in get_args(CandidateSet):
+        raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(CandidateSet))}")
+    if min_novel < 0:
+        raise ConfigurationError(f"min_novel is {min_novel}; expected at least 0, which ends no search early")
     if candidates == "one-step":
         return one_of_each if representatives else one_step
     abstractions: Mapping[CandidateSet, Abstraction] = {"iw": "none", "base-aiw": "base", "reduced-aiw": "goals"}

@@ -13,14 +13,13 @@ from contextlib import contextmanager
 from pymimir.advanced import formalism
 
 from sgp.errors import UnsupportedPddl
-from sgp.planning.declarations import AsWritten, DomainText, Formula, ProblemText
+from sgp.planning.declarations import DomainText, ProblemText
 from sgp.planning.pddl import Problem
 from sgp.planning.pddl_syntax import Source, first_place, shown
-from sgp.planning.pddl_writing import with_constants, write_domain, write_problem
+from sgp.planning.pddl_writing import strips, write_domain, write_problem
 
 _NAME = re.compile(r"\??[a-z][a-z0-9_-]*")
 _LOCK = threading.RLock()  # descriptor 1 is shared by the whole process
-_SILENCED = [False]
 _LIBC = ctypes.CDLL(None)
 
 
@@ -35,13 +34,10 @@ def native_problem(problem: Problem, domain: DomainText, text: ProblemText) -> f
         names += [schema.name, *(parameter.name for parameter in schema.parameters)]
     _require_names(Source(problem.domain_source, problem.domain_pddl), names)
     _require_names(Source(problem.problem_source, problem.problem_pddl), (name for name, _ in text.objects))
-    source = problem.domain_source
-    domain, text = with_constants(domain, text)
+    source, written = problem.domain_source, strips(domain, text)
     try:
-        actions = {name: schema.action for name, schema in domain.schemas.items()}
-        parser = formalism.Parser(write_domain(domain, actions.values()), "", formalism.ParserOptions())
+        parser = formalism.Parser(write_domain(written), "", formalism.ParserOptions())
         source = problem.problem_source
-        written = AsWritten(domain, actions, text, Formula("and", text.goal))
         return parser.parse_problem(write_problem(written), "", formalism.ParserOptions())
     except (RuntimeError, IndexError) as error:  # IndexError: pymimir failed to print its own message
         raise UnsupportedPddl(
@@ -60,22 +56,15 @@ def _require_names(source: Source, names: Iterable[str]) -> None:
 
 @contextmanager
 def native_output_silenced() -> Iterator[None]:
-    """Discard output of native libraries (pymimir, wlplan) to file descriptor 1; reentrant, one thread at a time."""
-    with _LOCK:
-        if _SILENCED[0]:
-            yield
-            return
+    """Discard output of native libraries (pymimir, wlplan) to file descriptor 1, for one thread at a time."""
+    with _LOCK, open(os.devnull, "wb") as nowhere:
         sys.stdout.flush()
         _LIBC.fflush(None)
         saved = os.dup(1)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        _SILENCED[0] = True
+        os.dup2(nowhere.fileno(), 1)
         try:
             yield
         finally:
-            _SILENCED[0] = False
             _LIBC.fflush(None)
             os.dup2(saved, 1)
             os.close(saved)
-            os.close(nowhere)

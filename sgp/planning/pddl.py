@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sgp.errors import PddlError, PlanError
 from sgp.planning.costs import Costs, cost_comment, has_metric, whole_costs
@@ -26,9 +25,6 @@ from sgp.planning.declarations import (
 from sgp.planning.pddl_reading import read_as_written, read_both, read_declarations, read_domain, read_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import format_problem
-
-if TYPE_CHECKING:
-    from sgp.planning.task import Task
 
 __all__ = [
     "OBJECT",
@@ -48,7 +44,6 @@ __all__ = [
     "read_plan",
     "read_problem",
     "read_text",
-    "with_names",
 ]
 
 
@@ -97,10 +92,7 @@ class Problem:
         return read_declarations(*self._texts)
 
     def alternatives(self) -> tuple[Problem, ...]:
-        """Return one problem per conjunction of a disjunctive goal; the problem itself for other goals.
-
-        A goal without connectives is not parsed. Raises PddlError.
-        """
+        """Return one problem per conjunction of a disjunctive goal; only goals with connectives are parsed."""
         if self.alternative is not None or not _MORE_THAN_CONJUNCTIONS.search(normalise(self.problem_pddl)):
             return (self,)
         _, text = replace(self, alternative=0).read()
@@ -122,19 +114,6 @@ class Problem:
         return hashlib.sha256(f"{self.domain_pddl}\0{self.problem_pddl}".encode()).hexdigest()
 
 
-def with_names(task: Task, names: Mapping[str, str], order: Sequence[int] | None = None) -> Problem:
-    """Rename all objects but constants, by a map of old to new names, and optionally reorder them."""
-    text = task.text
-    objects = [thing._replace(name=names[thing.name]) for thing in text.objects]
-    renamed = replace(
-        text,
-        objects=tuple(objects if order is None else (objects[place] for place in order)),
-        init=tuple(Literal(atom, True).renamed(names).atom for atom in text.init),
-        goal=tuple(literal.renamed(names) for literal in text.goal),
-    )
-    return Problem("renamed", task.problem.domain_pddl, format_problem(renamed))
-
-
 def read_text(path: Path | str) -> str:
     """Read a PDDL or plan file; see `decoded`. Raises PddlError if it is missing or not UTF-8."""
     try:
@@ -147,10 +126,7 @@ def read_text(path: Path | str) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """Decode a PDDL or plan file, without a byte order mark; comments may be in any encoding.
-
-    Raises UnicodeDecodeError if text outside comments is not UTF-8.
-    """
+    """Decode a PDDL or plan file, without a byte order mark; comments may be in any encoding."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -166,11 +142,7 @@ def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
 
 
 def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tuple[int, ...]]:
-    """Parse the actions of a plan, ordered by time stamp, and their line numbers.
-
-    Raises PlanError with the line of a malformed action, a repeated time stamp, or a missing one where other actions
-    have them.
-    """
+    """Parse the actions of a plan, ordered by time stamp, and their line numbers. Raises PlanError."""
     plain = normalise(text)
     line, before = 1, 0
     steps: list[tuple[str | None, Action, int]] = []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
-from sgp.errors import PddlError
 from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     DUAL,
@@ -22,13 +21,18 @@ from sgp.planning.declarations import (
 )
 from sgp.planning.pddl_syntax import Block, Source, Word, shown
 
+
+def _refusals(feature: str, *heads: str) -> dict[str, str]:
+    return {head: f"{feature} ({head}) are not supported; rewrite this with predicates alone" for head in heads}
+
+
 _UNSUPPORTED = {
-    "preference": "preferences (preference)",
-    "oneof": "nondeterministic effects (oneof)",
-    "probabilistic": "nondeterministic effects (probabilistic)",
-    **{head: f"numeric conditions ({head})" for head in ("<", "<=", ">", ">=")},
-    **{head: f"numeric effects ({head})" for head in ("decrease", "assign", "scale-up", "scale-down")},
+    **_refusals("preferences", "preference"),
+    **_refusals("nondeterministic effects", "oneof", "probabilistic"),
+    **_refusals("numeric conditions", "<", "<=", ">", ">="),
+    **_refusals("numeric effects", "decrease", "assign", "scale-up", "scale-down"),
 }
+_CHOICES = _refusals("effects that leave a choice", "or", "imply", "exists")
 _CONNECTIVES = frozenset({"and", "or", "not", "imply", "forall", "exists", "when"})
 _RESERVED = frozenset(_UNSUPPORTED) | _CONNECTIVES | {"either", "increase", "number", OBJECT}
 _EQUALITY = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))  # arguments of "="
@@ -47,15 +51,11 @@ class Scope:
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
     declared: Mapping[str, tuple[str, ...]] | None = None
-    names: Mapping[str, object] = field(default_factory=dict)
+    names: Collection[str] = ()
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
     functions: Mapping[str, int] | None = None
     renaming: Mapping[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
-
-    def of_action(self, parameters: Mapping[str, Parameter]) -> Scope:
-        """Return the scope within an action with these parameters."""
-        return replace(self, names={**self.names, **parameters}, taken=set(parameters))
 
     def binding(self, variables: Iterable[Parameter]) -> tuple[Scope, tuple[Parameter, ...]]:
         """Return the scope within a quantifier, and its renamed variables."""
@@ -66,7 +66,7 @@ class Scope:
             renaming[str(name)] = unique = next(other for other in candidates if other not in self.taken)
             self.taken.add(unique)
             bound.append(Parameter(unique, types))
-        return replace(self, names={**self.names, **dict.fromkeys(renaming)}, renaming=renaming), tuple(bound)
+        return replace(self, names={*self.names, *renaming}, renaming=renaming), tuple(bound)
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
@@ -135,6 +135,13 @@ def parameter(
         if declared is not None and kind not in declared and kind != OBJECT and isinstance(kind, Word):
             raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
     return Parameter(str(name), tuple(map(str, types)))
+
+
+def parameters(
+    block: Block, start: int, declared: Mapping[str, tuple[str, ...]] | None, source: Source
+) -> tuple[Parameter, ...]:
+    """Parse variables with declared types."""
+    return tuple(parameter(*typed, declared, source) for typed in typed_list(block, start, source, "a variable"))
 
 
 def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
@@ -209,7 +216,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
             below = join("and", _parts("and", body, sign, source, inside, depth + 1))
             parts.append(Formula(head if sign else DUAL[head], (below,), variables) if variables else below)
         elif head in _UNSUPPORTED:
-            raise _unsupported(_UNSUPPORTED[head], part, source)
+            raise source.unsupported(_UNSUPPORTED[head], part)
         elif head == "when":
             raise source.refusal("'(when ...)' in a condition; expected it in an effect only", part)
         else:
@@ -221,11 +228,10 @@ def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple
     """Return the scope, variables and body of a quantifier."""
     if len(part) != 3 or not isinstance(part[1], Block) or not isinstance(part[2], Block):
         raise source.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
-    listed = typed_list(part[1], 0, source, "a variable")
+    listed = parameters(part[1], 0, scope.declared, source)
     if len({name for name, _ in listed}) < len(listed):
         raise source.unsupported("a variable occurs twice in a quantifier; rename one", part)
-    inside, variables = scope.binding(parameter(*typed, scope.declared, source) for typed in listed)
-    return inside, variables, part[2]
+    return *scope.binding(listed), part[2]
 
 
 def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[ConditionalEffect, ...], str]:
@@ -298,13 +304,6 @@ def _effect(part: Block, source: Source, scope: Scope) -> Literal:
     if not isinstance(inner, Block) or (not positive and inner.head in ("not", "and", "or", "imply", "when")):
         got = f", found '(not ({shown(inner.head)} ...'" if isinstance(inner, Block) else ""
         raise source.refusal(f"expected '(not (predicate ...))' in an effect{got}", part)
-    feature = _UNSUPPORTED.get(inner.head)
-    if inner.head in ("or", "imply", "exists"):
-        feature = f"effects that leave a choice ({inner.head})"
-    if feature:
-        raise _unsupported(feature, inner, source)
+    if inner.head in _UNSUPPORTED | _CHOICES:
+        raise source.unsupported((_UNSUPPORTED | _CHOICES)[inner.head], inner)
     return Literal(atom(inner, source, scope), positive)
-
-
-def _unsupported(feature: str, part: Block, source: Source) -> PddlError:
-    return source.unsupported(f"{feature} are not supported; rewrite this with predicates alone", part)

@@ -6,11 +6,12 @@ with the features used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from sgp.planning.adl import TooManyCases, World, alternatives, cases_of, numbered_names, quantifier, strips_schema
 from sgp.planning.clock import with_limit_checks
@@ -37,6 +38,7 @@ from sgp.planning.pddl_formulas import (
     function_call,
     name_of,
     parameter,
+    parameters,
     typed_list,
 )
 from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown
@@ -47,10 +49,7 @@ _Actions = dict[str, tuple[Block, AdlAction]]  # with their positions in the tex
 
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
-    """Parse a domain; its schemas are the same for all problems.
-
-    Raises PddlError, and UnsupportedPddl for PDDL that the package does not handle.
-    """
+    """Parse a domain; its schemas are the same for all problems. Raises PddlError."""
     origin = Source(source, text)
     return _with_schemas(*_read_domain(origin), origin)
 
@@ -61,16 +60,12 @@ def read_both(
     """Parse a domain and a problem, each a text and the name of its source.
 
     Schemas of actions that quantify over objects are compiled for the objects of this problem. `alternative` selects
-    one conjunction of a disjunctive goal. Raises as `read_domain`.
+    one conjunction of a disjunctive goal.
     """
     origin = Source(domain[1], domain[0])
     declared, actions = _read_domain(origin)
-    fluents = frozenset(
-        literal.atom.predicate
-        for _, action in actions.values()
-        for effect in action.effects
-        for literal in effect.literals
-    )
+    effects = chain.from_iterable(action.effects for _, action in actions.values())
+    fluents = frozenset(literal.atom.predicate for effect in effects for literal in effect.literals)
     text = _with_goal(*_read_problem(problem, declared), declared, fluents, alternative)
     world = cache(lambda: _world(declared, text, fluents))
     return _with_schemas(declared, actions, origin, world), text
@@ -98,8 +93,7 @@ def read_declarations(domain: tuple[str, str], problem: tuple[str, str]) -> AsWr
             raise origin.unsupported("section :durative-action is not supported; rewrite this without it", section)
         if section.head == ":action" and len(section) > 1:
             given = next((after for key, after in pairwise(section) if key == ":parameters"), Block())
-            typed = typed_list(origin.block(given), 0, origin, "a variable")
-            variables = tuple(parameter(*each, types, origin) for each in typed)
+            variables = parameters(origin.block(given), 0, types, origin)
             actions[str(section[1])] = AdlAction(str(section[1]), variables, TRUE, ())
     problem_name, sections = read_sections(other, "problem")
     listed = next((section for section in sections if section.head == ":objects"), Block())
@@ -109,12 +103,8 @@ def read_declarations(domain: tuple[str, str], problem: tuple[str, str]) -> AsWr
 
 
 def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
-    """Parse a problem, checked against its domain if given.
-
-    Raises PddlError, and UnsupportedPddl for a goal with several alternative conjunctions.
-    """
-    fluents = domain.fluent_predicates if domain else frozenset[str]()
-    return _with_goal(*_read_problem((text, source), domain), domain, fluents)
+    """Parse a problem with one conjunction as its goal, checked against its domain if given. Raises PddlError."""
+    return _with_goal(*_read_problem((text, source), domain), domain, domain.fluent_predicates if domain else ())
 
 
 def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
@@ -126,7 +116,7 @@ def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
     constants = _objects(by_head[":constants"], types, {}, origin)
     predicates = _predicates(by_head[":predicates"], types, origin)
     functions = {
-        function.head: sum(isinstance(word, Word) and word.startswith("?") for word in function)
+        function.head: sum(str(word).startswith("?") for word in function)
         for function in by_head[":functions"][1:]
         if isinstance(function, Block)
     }
@@ -181,10 +171,10 @@ def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) ->
     by_head = {head: Block() for head in known}
     for section in sections:
         if section.head not in known:
-            message = f"section {shown(section.head)} is not supported; rewrite this without it"
-            raise source.unsupported(message, section)
-        repeated = f"a second section {section.head}; merge the two"
-        source.require(not by_head[section.head], repeated, section)
+            raise source.unsupported(
+                f"section {shown(section.head)} is not supported; rewrite this without it", section
+            )
+        source.require(not by_head[section.head], f"a second section {section.head}; merge the two", section)
         by_head[section.head] = section
     return by_head
 
@@ -194,9 +184,8 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
     types: dict[str, tuple[str, ...]] = {}
     parents: dict[str, tuple[str, ...]] = {}
     for word, kinds in typed_list(section, 1, source, "a type"):
-        parents |= {
-            free_name(kind, source, "a type"): (OBJECT,) for kind in kinds if isinstance(kind, Word) and kind != OBJECT
-        }
+        declared = (kind for kind in kinds if isinstance(kind, Word) and kind != OBJECT)
+        parents |= {free_name(kind, source, "a type"): (OBJECT,) for kind in declared}
         if word == OBJECT:
             above = "'object' is above all types; remove what is declared above it"
             source.require(set(kinds) == {OBJECT}, above, word)
@@ -223,8 +212,8 @@ def _objects(
     """Parse objects or constants with unique names."""
     objects: dict[str, Parameter] = {}
     for name, kinds in typed_list(section, 1, source, "an object"):
-        if name in objects or name in known:
-            raise source.refusal(f"object '{shown(name)}' has already been defined; remove one", name)
+        again = name in objects or name in known
+        source.require(not again, f"object '{shown(name)}' has already been defined; remove one", name)
         objects[str(name)] = parameter(name, kinds, types, source)
     return tuple(objects.values())
 
@@ -240,18 +229,16 @@ def _predicates(
         if declaration.head == "=":  # "=" is predefined
             continue
         name = free_name(declaration[0], source, "a predicate")
-        arguments = tuple(
-            parameter(*typed, types, source) for typed in typed_list(declaration, 1, source, "a variable")
-        )
+        arguments = parameters(declaration, 1, types, source)
         if len({argument.name for argument in arguments}) < len(arguments):
             source.remark(
                 "a variable occurs twice in a predicate's declaration; the arguments are different all the same",
                 declaration,
             )
         if name in predicates:
-            same = [argument.types for argument in predicates[name]] == [argument.types for argument in arguments]
+            before, now = ([types for _, types in each] for each in (predicates[name], arguments))
             message = f"a second predicate has the name '{shown(name)}' and other arguments; rename one"
-            source.require(same, message, declaration)
+            source.require(before == now, message, declaration)
             source.remark("a predicate is declared twice", declaration)
         predicates[name] = arguments
     return predicates
@@ -275,18 +262,19 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
         source.require(key not in parts, repeated, key)
         parts[str(key)] = value
     source.require(":effect" in parts, f"action '{shown(name)}' has no ':effect'", section)
-    parameters: dict[str, Parameter] = {}
-    for variable, types in typed_list(parts.get(":parameters", Block()), 0, source, "a variable"):
-        if variable in parameters:  # Fast Downward merges them into one object, VAL uses the last of two
+    listed = parts.get(":parameters", Block())
+    variables = parameters(listed, 0, scope.declared, source)
+    for variable, many in Counter(name for name, _ in variables).items():
+        if many > 1:  # Fast Downward merges them into one object, VAL uses the last of two
             raise source.unsupported(
                 f"action '{shown(name)}': the parameter {shown(variable)} occurs twice, which planners read "
                 "differently; rename one",
-                variable,
+                [word for word in listed if word == variable][1],
             )
-        parameters[str(variable)] = parameter(variable, types, scope.declared, source)
-    inner = scope.of_action(parameters)
+    names = {variable.name for variable in variables}
+    inner = replace(scope, names={*scope.names, *names}, taken=names)
     precondition = condition(parts.get(":precondition", Block()), source, inner)
-    return AdlAction(name, tuple(parameters.values()), precondition, *effects(parts[":effect"], source, inner))
+    return AdlAction(name, variables, precondition, *effects(parts[":effect"], source, inner))
 
 
 def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...], tuple[str, ...]]:
@@ -304,8 +292,8 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...
                 raise source.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
             function, value = function_call(fact[1], source, scope), str(fact[2])
             number_of(value, source.name, fact.line)
-            if values.setdefault(function, value) != value:
-                raise source.refusal(f"{shown(function)} has a second value in :init; remove one", fact)
+            again = values.setdefault(function, value) != value
+            source.require(not again, f"{shown(function)} has a second value in :init; remove one", fact)
         elif fact.head == "at" and isinstance(fact[-1], Block):
             raise source.unsupported("timed initial literals (at) are not supported; rewrite this", fact)
         else:
@@ -315,11 +303,11 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...
     return tuple(atoms), tuple(f"(= {function} {value})" for function, value in values.items())
 
 
-def _world(domain: DomainText, text: ProblemText, fluents: frozenset[str]) -> World:
+def _world(domain: DomainText, text: ProblemText, fluents: Collection[str]) -> World:
     """Return the objects and static atoms for the evaluation of quantified conditions."""
     static = frozenset(atom for atom in text.init if atom.predicate not in fluents)
     types = domain.types_of((*domain.constants, *text.objects))
-    return World(tuple(types.items()), static, fluents)
+    return World(tuple(types.items()), static, frozenset(fluents))
 
 
 def _with_goal(
@@ -328,7 +316,7 @@ def _with_goal(
     place: Block,
     source: Source,
     domain: DomainText | None,
-    fluents: frozenset[str],
+    fluents: Collection[str],
     alternative: int | None = None,
 ) -> ProblemText:
     """Add the goal to a problem, or one conjunction of a disjunctive goal."""
@@ -355,32 +343,29 @@ def _with_schemas(
     domain: DomainText, actions: _Actions, source: Source, world: Callable[[], World] | None = None
 ) -> DomainText:
     """Add a schema for each case of the actions; without a `world`, schemas are the same for all problems."""
-    cases: dict[str, tuple[Schema, ...]] = {}
-    compiled: dict[str, bool] = {}  # names of compiled actions, and whether they are specific to one problem
-    for name, (place, action) in actions.items():
-        schema = strips_schema(action)
-        if schema is None:
-            compiled[name] = bool(quantifier(action))
-        cases[name] = (schema,) if schema else _compiled(action, place, source, world)
+    cases = {name: _cases(action, place, source, world) for name, (place, action) in actions.items()}
     schemas = numbered_names(cases)
     source.require(schemas, "no action can ever be applicable or change anything; mend their conditions", None)
+    compiled = [name for name, (_, action) in actions.items() if strips_schema(action) is None]
+    specific = any(quantifier(actions[name][1]) for name in compiled)
     if compiled:
-        how = "for the objects of this problem alone" if any(compiled.values()) else "the same for all problems"
+        how = "for the objects of this problem alone" if specific else "the same for all problems"
         counts = ", ".join(f"{shown(name)} ({len(cases[name]):,})" for name in compiled)
         source.remark(
             f"conditions and effects of ADL are compiled to actions of STRIPS, {how}: {counts}; "
             "plans are shown in the actions of the file",
-            actions[next(iter(compiled))][0],
+            actions[compiled[0]][0],
         )
     types, schemas = _with_unions(domain.types, schemas)
-    arities = {name: len(action.parameters) for name, (_, action) in actions.items()}
-    specific = arities if any(compiled.values()) else {}
-    return replace(domain, types=types, schemas=schemas, remarks=source.remarks, problem_specific=specific)
+    arities = {name: len(action.parameters) for name, (_, action) in actions.items() if specific}
+    return replace(domain, types=types, schemas=schemas, remarks=source.remarks, problem_specific=arities)
 
 
-def _compiled(action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None) -> tuple[Schema, ...]:
-    """Compile an action that is not STRIPS, for the objects of one problem if necessary."""
-    quantified = quantifier(action)
+def _cases(action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None) -> tuple[Schema, ...]:
+    """Return the schemas of an action; one that is not STRIPS is compiled, if necessary for one problem's objects."""
+    schema, quantified = strips_schema(action), quantifier(action)
+    if schema is not None:
+        return (schema,)
     if quantified and world is None:
         raise source.unsupported(
             f"action '{shown(action.name)}': {quantified} ranges over a problem's objects and is compiled for one "

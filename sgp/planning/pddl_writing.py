@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from sgp.planning.declarations import (
     OBJECT,
@@ -22,6 +23,7 @@ from sgp.planning.declarations import (
     ProblemText,
     join,
     negate,
+    parts_of,
 )
 
 _STRIPS = ":strips :typing :negative-preconditions :equality"
@@ -29,25 +31,25 @@ _STRIPS = ":strips :typing :negative-preconditions :equality"
 
 def rewritten(domain: DomainText, problem: ProblemText) -> tuple[str, str]:
     """Write STRIPS with action costs; types become predicates if they are not a tree (Fast Downward)."""
-    domain, problem = with_constants(domain, problem)
-    actions = {name: schema.action for name, schema in domain.schemas.items()}
-    written = AsWritten(domain, actions, problem, Formula("and", problem.goal))
+    written = strips(domain, problem)
     if any(len(types) > 1 for types in (*domain.types.values(), *(types for _, types in written.objects))):
         names = type_names(domain)
         written = _without_types(written, {kind: names[kind] for kind in domain.types})
-    return write_domain(written.domain, written.actions.values(), domain.costs), write_problem(written, domain.costs)
+    return write_domain(written, domain.costs), write_problem(written, domain.costs)
 
 
-def with_constants(domain: DomainText, problem: ProblemText) -> tuple[DomainText, ProblemText]:
-    """Move all objects to the domain's constants if the schemas use them."""
-    if not domain.problem_specific:
-        return domain, problem
-    return replace(domain, constants=domain.constants + problem.objects), replace(problem, objects=())
+def strips(domain: DomainText, problem: ProblemText) -> AsWritten:
+    """Return the compiled domain and problem for the writers; objects that schemas use become constants."""
+    if domain.problem_specific:
+        domain = replace(domain, constants=domain.constants + problem.objects)
+        problem = replace(problem, objects=())
+    actions = {name: schema.action for name, schema in domain.schemas.items()}
+    return AsWritten(domain, actions, problem, Formula("and", problem.goal))
 
 
-def write_domain(domain: DomainText, actions: Iterable[AdlAction], costs: bool = False, requires: str = _STRIPS) -> str:
-    """Write the domain as PDDL with `actions` in place of its schemas."""
-    names = type_names(domain)
+def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIPS) -> str:
+    """Write the domain as PDDL."""
+    domain, names = written.domain, type_names(written.domain)
     types = [Parameter(names[name], tuple(names[kind] for kind in above)) for name, above in domain.types.items()]
     functions = {"total-cost": 0} | dict(domain.functions)
     arguments = {name: [Parameter("", (OBJECT,))] * arity for name, arity in functions.items()}
@@ -59,7 +61,7 @@ def write_domain(domain: DomainText, actions: Iterable[AdlAction], costs: bool =
         _section(":functions", [f"{_predicate(*each, {OBJECT: OBJECT})} - number" for each in arguments.items()])
         if costs
         else "",
-        *(_action(action, names, costs) for action in actions),
+        *(_action(action, names, costs) for action in written.actions.values()),
     ]
     return "(define (domain d)\n" + "\n".join(filter(None, parts)) + ")\n"
 
@@ -111,11 +113,9 @@ def _effect(effect: ConditionalEffect) -> str:
     literals = " ".join(map(str, effect.literals))
     if effect.condition == TRUE and not effect.variables:
         return literals
-    text = (
-        f"(and {literals})"
-        if effect.condition == TRUE
-        else f"(when {condition_text(effect.condition)} (and {literals}))"
-    )
+    text = f"(and {literals})"
+    if effect.condition != TRUE:
+        text = f"(when {condition_text(effect.condition)} {text})"
     return f"(forall ({' '.join(name for name, _ in effect.variables)}) {text})" if effect.variables else text
 
 
@@ -130,13 +130,12 @@ def _section(keyword: str, items: Sequence[str]) -> str:
 
 def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> list[str]:
     """Return the entries of a typed list; untyped if `names`, the new type names, has only the root."""
-    if len(names) == 1:
-        return [name for name, _ in parameters]
-    entries = []
-    for name, types in parameters:
+
+    def entry(name: str, types: Sequence[str]) -> str:
         kinds = " ".join(names.get(kind, kind) for kind in types)
-        entries.append(f"{name} - {kinds}" if len(types) == 1 else f"{name} - (either {kinds})")
-    return entries
+        return f"{name} - {kinds}" if len(types) == 1 else f"{name} - (either {kinds})"
+
+    return [name if len(names) == 1 else entry(name, types) for name, types in parameters]
 
 
 def type_names(domain: DomainText) -> dict[str, str]:
@@ -158,10 +157,7 @@ def _without_types(
     terms: Mapping[str, str] | None = None,
     actions: Mapping[str, str] | None = None,
 ) -> AsWritten:
-    """Replace types by predicates (`types`) and optionally rename other symbols.
-
-    `terms` maps objects and variables.
-    """
+    """Replace types by predicates (`types`) and rename other symbols; `terms` maps objects and variables."""
     domain, problem = written.domain, written.problem
     predicates, terms, actions = predicates or {}, terms or {}, actions or {}
 
@@ -231,7 +227,7 @@ class Numbered:
         self._objects = _numbers("object", (name for name, _ in written.objects))
         variables = _numbers("?v", dict.fromkeys(_variables(written)))
         renamed = _without_types(written, types, predicates, self._objects | variables, self._actions)
-        self.domain_pddl = write_domain(renamed.domain, renamed.actions.values(), requires=":adl")
+        self.domain_pddl = write_domain(renamed, requires=":adl")
         self.problem_pddl = write_problem(renamed)
         self._old = {
             new: old for names in (predicates, types, self._objects, self._actions) for old, new in names.items()
@@ -251,16 +247,13 @@ class Numbered:
 
 def _variables(written: AsWritten) -> Iterator[str]:
     """Yield the variables of all actions and of the goal."""
-    waiting = [written.goal]
+    conditions = [written.goal]
     for action in written.actions.values():
         yield from (name for name, _ in action.parameters)
-        waiting += [action.precondition, *(effect.condition for effect in action.effects)]
         yield from (name for effect in action.effects for name, _ in effect.variables)
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, Formula):
-            yield from (name for name, _ in condition.variables)
-            waiting += condition.parts
+        conditions += [action.precondition, *(effect.condition for effect in action.effects)]
+    for part in chain.from_iterable(map(parts_of, conditions)):
+        yield from (name for name, _ in part.variables) if isinstance(part, Formula) else ()
 
 
 def _numbers(kind: str, names: Iterable[str]) -> dict[str, str]:

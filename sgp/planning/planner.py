@@ -7,13 +7,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
+from operator import itemgetter
 from typing import Literal, get_args
 
-from sgp.errors import ConfigurationError, expected_one_of
-from sgp.memory import fair_share, give_back
+from sgp.errors import ConfigurationError, check_fields, expected_one_of
 from sgp.planning.beam import Pool
-from sgp.planning.clock import Clock, LimitReached, OutOfTime
+from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Written
@@ -43,8 +43,7 @@ class Limit:
     Without limits on actions, decisions and seconds, the limit on actions is `horizon`. A decision is one choice; a
     jump takes several actions in one decision. Seconds and memory also interrupt a decision. Seconds include reading
     the problem. They are wall-clock time, or CPU time of this process with `processor`, so that other load on the
-    machine changes no outcome. The default memory limit is the process's share of free memory (`sgp.memory`). Raises
-    ConfigurationError for a limit that is not positive, and for `processor` without seconds.
+    machine changes no outcome. The default memory limit is the process's share of free memory (`fair_share`).
     """
 
     actions: int | None = None
@@ -159,9 +158,8 @@ class Planner:
     resolved by order: nodes in beam order, candidates in PDDL order.
 
     Search stops at the first generated goal state of finite cost (early goal test), unless the policy's rules count
-    only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn
-    on unsolved problems within one limit; if none solves a problem, the first rollout is returned. Raises
-    ConfigurationError for a width, margin or batch out of range, and for an unknown `keep`.
+    only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn on unsolved problems
+    within one limit; if none solves a problem, the first rollout is returned.
     """
 
     policy: Policy
@@ -175,10 +173,7 @@ class Planner:
     fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("width", "batch"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"planner's {name} is {getattr(self, name)}; expected at least 1")
-        check_keep(self.keep)
+        check_fields(self, "planner's", width=1, batch=1)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
@@ -188,14 +183,10 @@ class Planner:
 
     def solve_many(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> list[Rollout]:
         """Return rollouts in the order of the tasks, which advance in lockstep, `batch` at a time."""
-        rollouts = dict(self.solve_each(tasks, limit))
-        return [rollouts[place] for place in sorted(rollouts)]
+        return [rollout for _, rollout in sorted(self.solve_each(tasks, limit), key=itemgetter(0))]
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
-        """Yield the index and rollout of each task as it ends; tasks are consumed when needed.
-
-        The composition of batches changes no rollout. Fallbacks for unsolved tasks run one after the other.
-        """
+        """Yield the index and rollout of each task as it ends; the composition of batches changes no rollout."""
         if not self.fallbacks:
             yield from self.roll_out(tasks, limit)
             return
@@ -236,18 +227,13 @@ class Planner:
                     give_back()
 
     def resume(
-        self,
-        task: Task,
-        jumps: Sequence[Sequence[Action]],
-        limit: Limit = NO_LIMIT,
-        watch: Watch | None = None,
+        self, task: Task, jumps: Sequence[Sequence[Action]], limit: Limit = NO_LIMIT, watch: Watch | None = None
     ) -> Rollout:
         """Resume from given jumps, each the actions of one candidate, from the initial state.
 
         Each given jump is a step whose only candidate is forced at any cost. The policy ranks this candidate alone, so
         that its memories along the path are correct. The states after the jumps are visited. `watch` receives the best
-        node after every decision. Raises PlanError for a jump that is not
-        applicable.
+        node after every decision. Raises PlanError for a jump that is not applicable.
         """
         search = _Search(0, task, limit)
         search.begin(self.policy)
@@ -326,7 +312,7 @@ class _Search:
         self.beam = [Node(task, task.init)]
         self.visited = set(state_keys(task, task.init))
         self.nodes: list[Node] = []  # those of the beam with candidates
-        self.choices: list[Candidates] = []  # their candidates
+        self.choices: list[Candidates] = []
 
     @property
     def left(self) -> float:
@@ -374,12 +360,13 @@ class _Search:
         started = clock.now()
         try:
             with clock.within(self.left):
-                found = [Candidates.of(self.task, node.state, successors(self.task, node.state)) for node in self.beam]
+                task, states = self.task, [node.state for node in self.beam]
+                choices = [Candidates.of(task, state, successors(task, state)) for state in states]
         except (LimitReached, MemoryError) as error:
             self.end(error)
         else:
-            self.nodes = [node for node, choice in zip(self.beam, found, strict=True) if choice]
-            self.choices = list(filter(None, found))
+            self.nodes = list(compress(self.beam, choices))
+            self.choices = list(filter(None, choices))
         self.seconds += clock.now() - started
         self.prepared = min(self.prepared, self.task.seconds + self.seconds)
 
@@ -454,5 +441,5 @@ def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
 
 
 def clock_of(limit: Limit) -> Clock:
-    """Return a clock for work within a limit, a context manager."""
+    """Return a clock for work within a limit."""
     return Clock(limit.memory or fair_share(worker_count()), limit.now)

@@ -31,11 +31,10 @@ class ProblemIndex:
 
     def of_types(self, types: Sequence[str]) -> NDArray[np.bool_]:
         """Return a mask [n] of the objects of one of these types."""
-        known = self._of_types.get(tuple(types))
-        if known is None:
-            known = np.array([not own.isdisjoint(types) for own in self._types], np.bool_)
-            self._of_types[tuple(types)] = known
-        return known
+        key = tuple(types)
+        if key not in self._of_types:
+            self._of_types[key] = np.array([not above.isdisjoint(types) for above in self._types], np.bool_)
+        return self._of_types[key]
 
     @cached_property
     def type_numbers(self) -> Ints:
@@ -82,10 +81,9 @@ class Instances:
 
     def action(self, number: int) -> Action:
         """Return an action with its arguments."""
-        known = self._actions.get(number)
-        if known is None:
+        if number not in self._actions:
             which, *arguments = self.rows[number].tolist()
             schema, names = self._index.schemas[which], self._index.names
             objects = tuple([names[argument] for argument in arguments[: len(schema.parameters)]])
-            known = self._actions[number] = Action(schema.name, objects)
-        return known
+            self._actions[number] = Action(schema.name, objects)
+        return self._actions[number]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from sgp.planning.pddl import Action, Atom
@@ -56,6 +57,11 @@ class Mark(enum.IntFlag):
         return not self & SHUT
 
     @property
+    def contends(self) -> bool:
+        """Whether the candidate was open to choice and tied with the cheapest; order breaks such ties."""
+        return self.open_to_choice and Mark.TIED in self
+
+    @property
     def words(self) -> list[str]:
         """The names of the marks in records."""
         return [mark.name.lower() for mark in self if mark.name]
@@ -68,17 +74,11 @@ SHUT = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED
 @lru_cache(maxsize=1 << 10)
 def marks_of(words: tuple[str, ...]) -> Mark:
     """Parse the names of marks in records. Raises KeyError for an unknown name."""
-    found = Mark(0)
-    for word in words:
-        found |= Mark[word.upper()]
-    return found
+    return reduce(or_, (Mark[word.upper()] for word in words), Mark(0))
 
 
 def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: int) -> list[int]:
-    """Return indices of the open candidates other than the chosen one, cheapest first.
-
-    Ties are in order. Candidates of infinite cost are omitted.
-    """
+    """Return indices of the open candidates of finite cost other than the chosen one, cheapest first, ties in order."""
     places = [place for place, each in enumerate(open_to_choice) if each and place != chosen]
     return sorted((place for place in places if math.isfinite(costs[place])), key=lambda place: costs[place])
 
@@ -109,15 +109,14 @@ class Step:
 
     def alone(self) -> Step:
         """Return a copy with only the chosen candidate, without keys and note."""
-        only = slice(self.chosen, self.chosen + 1)
-        alone, marks = [self.successor._replace(parent=None)], self.marks[only].copy()
-        return Step(self.state, alone, self.costs[only].copy(), None, marks, 0, written=self.written)
+        alone, only = [self.successor._replace(parent=None)], [self.chosen]  # indexing by a list copies
+        return Step(self.state, alone, self.costs[only], None, self.marks[only], 0, written=self.written)
 
     @property
     def open_to_choice(self) -> NDArray[np.bool_]:
         """Mask [n] of the candidates that the planner could have chosen."""
-        found: NDArray[np.bool_] = (self.marks & SHUT) == 0
-        return found
+        mask: NDArray[np.bool_] = (self.marks & SHUT) == 0
+        return mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,18 +156,7 @@ class Rollout:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle states as atoms, because native states belong to their process."""
         places: dict[State, int] = {}
-
-        def place(state: State) -> int:
-            return places.setdefault(state, len(places))
-
-        steps = [
-            replace(
-                step,
-                state=place(step.state),
-                candidates=[each._replace(state=place(each.state)) for each in step.candidates],
-            )
-            for step in self.steps
-        ]
+        steps = [_with_states(step, lambda state: places.setdefault(state, len(places))) for step in self.steps]
         atoms = [tuple(map(self.task.fluent, self.task.fluents(state))) for state in places]
         return _restored, (self.task, atoms, steps, self.outcome, self.seconds, self.reason, self.written)
 
@@ -189,15 +177,13 @@ class Rollout:
 def _restored(task: Task, atoms: Sequence[Sequence[Atom]], steps: Sequence[Step], *others: Any) -> Rollout:
     """Rebuild a rollout whose states are indices into `atoms`."""
     states = list(map(task.state_with, atoms))
-    own = (
-        replace(
-            step,
-            state=states[step.state],
-            candidates=[each._replace(state=states[each.state]) for each in step.candidates],
-        )
-        for step in steps
-    )
-    return Rollout(task, tuple(own), *others)
+    return Rollout(task, tuple(_with_states(step, states.__getitem__) for step in steps), *others)
+
+
+def _with_states(step: Step, convert: Callable[[Any], Any]) -> Step:
+    """Convert the states of a step and of its candidates."""
+    candidates = [candidate._replace(state=convert(candidate.state)) for candidate in step.candidates]
+    return replace(step, state=convert(step.state), candidates=candidates)
 
 
 def _equal(task: Task, step: Step, other_task: Task, other: Step) -> bool:

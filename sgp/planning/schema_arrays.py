@@ -21,10 +21,7 @@ _NOTHING = -1
 
 
 def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas, Indexes]:
-    """Return the schemas of a problem, and the atom indexes that joins use.
-
-    With `only_static`, joins use only static literals.
-    """
+    """Return the schemas of a problem, and the atom indexes of joins, with `only_static` of static literals alone."""
     builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
     found = [builder.schema(schema, counts) for schema in index.schemas]
     steps = [step for _, own in found for step in own]
@@ -60,8 +57,8 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
 def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
     """Count the initial atoms of each predicate, and the distinct objects at each argument position."""
     atoms: dict[str, list[tuple[str, ...]]] = {name: [] for name in index.predicates}
-    for atom in with_limit_checks(index.problem.init):
-        atoms[atom.predicate].append(atom.objects)
+    for predicate, objects in with_limit_checks(index.problem.init):
+        atoms[predicate].append(objects)
     return {
         name: (len(rows), *(len(set(column)) for column in zip(*rows, strict=True))) for name, rows in atoms.items()
     }
@@ -118,9 +115,8 @@ class _Builder:
         """Return lists of literals (without parameters, needed, forbidden, added, deleted), and the steps in order."""
         names = [parameter.name for parameter in schema.parameters]
         fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
-        joined = [
-            each for each in schema.precondition if not (self._only_static and each.atom.predicate in self._fluent)
-        ]
+        left_out = self._fluent if self._only_static else ()
+        joined = [literal for literal in schema.precondition if literal.atom.predicate not in left_out]
         order = _binding_order(schema, joined, counts, [int(mask.sum()) for mask in fits])
         bound_at = {names[place]: step for step, place in enumerate(order)}
 
@@ -152,24 +148,15 @@ class _Builder:
                 sources.append((literal, column, column, atom.objects.index(names[place]), int(exact)))
                 if at > step:
                     supports.append(self._lookup(number, atom, names, upto))
-            steps.append(
-                _Step(
-                    parameter=place,
-                    remaining_slots=sum(bool((fits[later] & fits[place]).any()) for later in later_slots),
-                    fits=fits[place],
-                    sources=sources,
-                    supports=supports,
-                    checks=[number for at, number, _ in precondition if at == step],
-                    added=step == added,
-                )
-            )
+            slots = sum(bool((fits[later] & fits[place]).any()) for later in later_slots)
+            checks = [number for at, number, _ in precondition if at == step]
+            steps.append(_Step(place, slots, fits[place], sources, supports, checks, step == added))
         return lists, steps
 
     def _literal(self, literal: Literal, names: Sequence[str]) -> int:
         atom, positive = literal
-        terms = [
-            names.index(name) if name in names else constant_term(self._index.numbers[name]) for name in atom.objects
-        ]
+        numbers = self._index.numbers
+        terms = [names.index(name) if name in names else constant_term(numbers[name]) for name in atom.objects]
         predicate = EQUATION if atom.predicate == "=" else self._index.predicates[atom.predicate]
         self.literals.append((predicate, positive, terms + [-1] * (self._index.arity - len(terms))))
         return len(self.literals) - 1

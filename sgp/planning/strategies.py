@@ -11,13 +11,12 @@ from itertools import count
 import numpy as np
 
 from sgp.errors import ConfigurationError, UnsolvableProblem
-from sgp.memory import give_back, resident_memory
+from sgp.planning.clock import give_back, resident_memory
 from sgp.planning.experts import LAMA_FIRST, find_plan
 from sgp.planning.planner import Budget, Fallback, Limit, Planner, horizon
 from sgp.planning.policy import Node, Policy, Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
-from sgp.planning.task import Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Successor, Task, Trajectory
 
 TEMPERATURES = (0.5, 1.0)  # of restarts, in turn
 SHARE = 0.5  # of the remaining seconds and decisions, for a rollout that others follow
@@ -55,8 +54,7 @@ class Restarts(Fallback):
     Without a limit on seconds or decisions, there are at most `most` restarts, each with the horizon of the problem's
     size. Otherwise the first rollout has half of that limit and no horizon, and the rest is for any number of restarts.
     Their horizon is the limit's, or that of the problem's size times a term of the `luby` sequence, which is efficient
-    for any unknown best horizon. Restarts use a beam of one node. Raises ConfigurationError for a negative number or
-    seed.
+    for any unknown best horizon. Restarts use a beam of one node.
     """
 
     most: int
@@ -77,9 +75,8 @@ class Restarts(Fallback):
         limit, rollout = budget.limit, failed
         for attempt in count() if self.most and limit.ends else range(self.most):
             refused = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
-            left = (
-                None if refused or rollout.outcome is Outcome.MEMORY else budget.left()
-            )  # another restart would end in the same way
+            hopeless = refused or rollout.outcome is Outcome.MEMORY  # another restart would end in the same way
+            left = None if hopeless else budget.left()
             if left is None:
                 break
             times = luby(attempt + 1) if limit.ends else 1
@@ -99,9 +96,9 @@ class Restarts(Fallback):
 
 @dataclass(frozen=True)
 class Noisy:
-    """A policy with Gumbel noise on its costs, determined by the seed and the path's length.
+    """A policy with Gumbel noise on its costs, determined by the seed and the path's length (Gumbel 1954).
 
-    The cheapest of several candidates is drawn with probability exp(-cost / temperature), normalised (Gumbel 1954).
+    The cheapest of several candidates is drawn with probability exp(-cost / temperature), normalised.
     """
 
     policy: Policy
@@ -138,7 +135,7 @@ class LamaFallback(Fallback):
 
     The policy has half of a problem's seconds and of the available memory. `LAMA_FIRST` runs in its own process with
     the rest of both, or with its own time limit if there is no limit. Each step of its plan has one forced candidate of
-    cost 0. Raises ToolError if Fast Downward is missing or fails.
+    cost 0.
     """
 
     def limit(self, limit: Limit) -> Limit:

@@ -1,7 +1,4 @@
-"""Run a Python program that ends, with all its child processes, when its parent process ends.
-
-Usage as a script, in a session of its own: `python supervised.py PARENT PROGRAM ARGUMENTS...`.
-"""
+"""Run a program with the arguments PARENT PROGRAM ARGUMENTS...; it and its children end with the parent process."""
 
 import ctypes
 import os

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 from typing import Literal as OneOf
@@ -16,22 +17,13 @@ from pymimir.advanced import formalism, search
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
-from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel, TooLarge
+from sgp.planning.declarations import Action, Atom, DomainText, Literal, Parameter, ProblemText, is_true
 from sgp.planning.hash_table import Ints, Words
-from sgp.planning.lifted_model import LiftedModel
+from sgp.planning.instantiation import INSTANCE_BYTES, MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
 from sgp.planning.native import native_problem
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.operators import state_identities, state_identity
-from sgp.planning.pddl import (
-    Action,
-    Atom,
-    DomainText,
-    Literal,
-    Parameter,
-    Problem,
-    ProblemText,
-    format_problem,
-)
+from sgp.planning.pddl import Problem, format_problem
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
 
@@ -41,15 +33,16 @@ State: TypeAlias = search.State
 Mode = OneOf["grounded", "lifted"]
 Value = TypeVar("Value")
 
+MODEL_BYTES = 3 * 10**9  # for one task with more than MOST_INSTANCES
+MODEL_SHARE = 0.25  # of the memory that the process may still use, so that other tasks fit, too
 MOST_LISTED = 10_000  # initially applicable actions up to which pymimir lists all
 
 
 class Successor(NamedTuple):
     """A reachable state and the path to it.
 
-    `actions` lead from the expanded node's state to `state`: one action for an ordinary step, several for a lookahead
-    jump. `parent` is the index of the predecessor in the same list of candidates; None if the predecessor is the
-    expanded node.
+    `actions` lead from the expanded node's state to `state`: one action, or several for a lookahead jump. `parent` is
+    the index of the predecessor in the same list of candidates; None if the predecessor is the expanded node.
     """
 
     actions: tuple[Action, ...]
@@ -61,16 +54,13 @@ class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
     All actions are instantiated on first use with `mode` "grounded", or if they fit into a share of the process's
-    memory (`ground_model`). Otherwise, and with "lifted", only the actions applicable in a state are instantiated.
+    memory (`instantiation`). Otherwise, and with "lifted", only the actions applicable in a state are instantiated.
     Candidates are the same in both modes. States live as long as their task: use a task for one batch of rollouts.
-    Raises PddlError for unusable text.
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
         started = clock_seconds()
         self.problem = problem
-        self.domain_text: DomainText
-        self.text: ProblemText
         self.domain_text, self.text = problem.read()
         self.costs = Costs(self.domain_text, self.text) if self.text.minimised else None
         """What actions cost; None where there is no metric, so that each counts 1."""
@@ -92,7 +82,8 @@ class Task:
         self._context = search.SearchContext.create(self._native, lifted)  # owns the repository
         self._repository = self._context.get_state_repository()
         self.init: State = self.state_with([atom for atom in self.text.init if atom.predicate in self.changing])
-        self.fluent_goal = self._indexed_goal()
+        goal = [literal for literal in self.goal if literal.atom.predicate in self.changing]
+        self.fluent_goal = list(zip(goal, self._indices([literal.atom for literal in goal]), strict=True))
         """The goal's literals that actions change, with the indices of their atoms."""
         self.seconds = clock_seconds() - started
         """How long reading took."""
@@ -100,10 +91,6 @@ class Task:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the problem, which the other process reads again."""
         return Task, (self.problem, self._mode)
-
-    def _indexed_goal(self) -> list[tuple[Literal, int]]:
-        literals = [literal for literal in self.goal if literal.atom.predicate in self.changing]
-        return list(zip(literals, self._indices([literal.atom for literal in literals]), strict=True))
 
     @cached_property
     def changing(self) -> frozenset[str]:
@@ -113,8 +100,8 @@ class Task:
     @cached_property
     def missing_static(self) -> list[Literal]:
         """The static goal literals, '=' included, that are false."""
-        literals = [literal for literal in self.goal if literal.atom.predicate not in self.changing]
-        return [literal for literal in literals if _is_true(literal.atom, self._static) != literal.positive]
+        static = (literal for literal in self.goal if literal.atom.predicate not in self.changing)
+        return [literal for literal in static if is_true(literal.atom, self._static) != literal.positive]
 
     @property
     def static_goal_holds(self) -> bool:
@@ -133,18 +120,15 @@ class Task:
         """All reachable actions and atoms as arrays; None if actions are instantiated on demand."""
         if self._mode == "lifted":
             return None
-        try:
+        with suppress(TooLarge):
             most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
             return GroundModel(self._index, self._indices, self.static_goal_holds, most)
-        except TooLarge:
-            # With very many initially applicable actions, only one per class of interchangeable objects is listed.
-            if self.has_many_actions:
-                return None
-        in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
-        try:
-            return GroundModel(self._index, self._indices, self.static_goal_holds, None, in_all)
-        except TooLarge:
-            return None
+        # With very many initially applicable actions, only one per class of interchangeable objects is listed.
+        if not self.has_many_actions:
+            in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
+            with suppress(TooLarge):
+                return GroundModel(self._index, self._indices, self.static_goal_holds, None, in_all)
+        return None
 
     @property
     def mode(self) -> Mode:
@@ -202,8 +186,7 @@ class Task:
 
     def restarted(self, state: State) -> Problem:
         """Return the same problem with another initial state."""
-        text = replace(self.text, init=self.atoms(state))
-        return replace(self.problem, problem_pddl=format_problem(text))
+        return replace(self.problem, problem_pddl=format_problem(replace(self.text, init=self.atoms(state))))
 
     def successors(self, state: State, representatives: bool = False) -> Candidates:
         """Return the states one action away, in the order of the PDDL's actions and objects.
@@ -215,14 +198,14 @@ class Task:
         return self.search(state, "none", ONE_STEP, representatives)
 
     def applicable(self, state: State) -> list[Action]:
-        """Return the last actions of `successors`."""
+        """Return the actions of `successors`."""
         return self.successors(state).actions
 
     def search(self, state: State, abstraction: Abstraction, limits: SearchLimits, representatives: bool) -> Candidates:
         """Run a width-1 search from a state.
 
-        With `representatives`, or with too many applicable actions, each state of the search applies one of the
-        actions that differ only in interchangeable objects. Raises LimitReached.
+        With `representatives`, or with too many applicable actions, each state of the search applies one of the actions
+        that differ only in interchangeable objects.
         """
         fluents = np.array(self.fluents(state), np.int32)
         if self.model is None or self.joins(representatives):
@@ -247,10 +230,7 @@ class Task:
         return self.after(state, self.own(state, action))
 
     def own(self, state: State, action: Action) -> Action:
-        """Return the applicable action that equals `action`, or its compiled case in this state.
-
-        Raises PlanError if there is none.
-        """
+        """Return the applicable action that equals `action`, or its compiled case in this state. Raises PlanError."""
         if self._is_applicable(state, action):
             return action
         for applicable in self.applicable(state):
@@ -263,16 +243,13 @@ class Task:
         schema, numbers = self.domain_text.schemas.get(action.name), self._index.numbers
         if schema is None or len(schema.parameters) != len(action.objects) or not numbers.keys() >= set(action.objects):
             return False
-        types = (self._index.of_types(parameter.types) for parameter in schema.parameters)
-        if not all(fits[numbers[name]] for name, fits in zip(action.objects, types, strict=True)):
+        typed = list(zip(action.objects, schema.parameters, strict=True))
+        if not all(self._index.of_types(types)[numbers[name]] for name, (_, types) in typed):
             return False
-        objects = dict(zip((parameter.name for parameter in schema.parameters), action.objects, strict=True))
         true = self._static | set(map(self.fluent, self.fluents(state)))
-        precondition = (
-            (Atom(predicate, tuple([objects.get(term, term) for term in terms])), positive)
-            for (predicate, terms), positive in schema.precondition
-        )
-        return all(_is_true(atom, true) == positive for atom, positive in precondition)
+        objects = {parameter.name: name for name, parameter in typed}
+        precondition = (literal.renamed(objects) for literal in schema.precondition)
+        return all(is_true(atom, true) == positive for atom, positive in precondition)
 
     @cached_property
     def _static(self) -> frozenset[Atom]:
@@ -313,27 +290,18 @@ class Task:
         return self.state_of(self._indices(atoms))
 
     def joins(self, representatives: bool) -> bool:
-        """Whether joins find the candidates: without full instantiation, or if representatives are far fewer.
-
-        The candidates are the same.
-        """
+        """Whether joins find the candidates: without full instantiation, or if representatives are far fewer."""
         return self.model is None or (representatives and len(self.model) > MOST_LISTED and self.has_many_actions)
 
     def is_relaxed_dead_end(self, state: State) -> bool:
-        """Whether a state is a dead end under delete relaxation (h_max infinite).
-
-        False for large or lifted tasks, where the test would take most of a decision's time.
-        """
+        """Whether a state is a dead end under delete relaxation (h_max infinite); False for large or lifted tasks."""
         if self.joins(representatives=True) or self.model is None or len(self.model) > MOST_INSTANCES:
             return False
         return self.model.is_relaxed_dead_end(self.fluents(state))
 
     @cached_property
     def has_many_actions(self) -> bool:
-        """Whether only representatives are listed because too many actions are initially applicable.
-
-        Omitted actions differ from a listed one only in interchangeable objects.
-        """
+        """Whether too many actions are initially applicable to list more than representatives."""
         return self.lifted.has_more_successors(np.array(self.fluents(self.init), np.int32), MOST_LISTED)
 
     @cached_property
@@ -383,10 +351,10 @@ class Candidates(Sequence[Successor]):
         """Wrap existing successors; return candidates unchanged."""
         if isinstance(successors, Candidates):
             return successors
-        fluents = task.fluents(state)
-        changes = [sorted(set(fluents).symmetric_difference(task.fluents(each.state))) for each in successors]
-        indptr, before = np.cumsum([0, *map(len, changes)]), np.array(fluents, np.int32)
-        changed = np.array([fluent for change in changes for fluent in change], np.int32)
+        before = np.array(task.fluents(state), np.int32)
+        changes = [np.setxor1d(before, task.fluents(successor.state)) for successor in successors]
+        indptr = np.cumsum([0, *map(len, changes)])
+        changed = np.concatenate([before[:0], *changes]).astype(np.int32)
         steps = [
             (-1 if parent is None else parent, -1, len(actions), task.is_goal(after))
             for actions, after, parent in successors
@@ -424,10 +392,9 @@ class Candidates(Sequence[Successor]):
             part._made = self._made
             return part
         place = self._places[index]
-        known = self._made.get(place)
-        if known is None:
-            known = self._made[place] = self._successor(place)
-        return known
+        if place not in self._made:
+            self._made[place] = self._successor(place)
+        return self._made[place]
 
     def _successor(self, place: int) -> Successor:
         result, path = self._result, self._path(place)
@@ -464,17 +431,6 @@ def rows_as_bytes(rows: Words) -> list[Hashable]:
     return [text[start : start + width] for start in range(0, len(text), width)]
 
 
-def _is_true(atom: Atom, true: frozenset[Atom]) -> bool:
-    """Whether an atom is true; '=' compares names."""
-    return atom.objects[0] == atom.objects[1] if atom.predicate == "=" else atom in true
-
-
-def check(problem: Problem) -> int:
-    """Return the number of objects of a problem, without grounding. Raises PddlError for an unusable problem."""
-    domain, text = checked(problem)
-    return len(domain.constants) + len(text.objects)
-
-
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     """Return the declarations of a problem, without grounding. Raises PddlError for an unusable problem."""
     domain, text = problem.read()
@@ -483,10 +439,7 @@ def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
 
 
 def replay(task: Task, actions: Sequence[Action]) -> list[State]:
-    """Return the states along a plan, the initial one first (one more than actions).
-
-    Raises PlanError with the first inapplicable action and its step.
-    """
+    """Return the states along a plan, the initial one first. Raises PlanError with the first inapplicable step."""
     states = [task.init]
     for step, action in enumerate(actions, start=1):
         try:
@@ -494,6 +447,28 @@ def replay(task: Task, actions: Sequence[Action]) -> list[State]:
         except PlanError as error:
             raise PlanError(f"step {step} of {len(actions)}: {error}") from error
     return states
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The states of a plan: `states[t]` is reached after `actions[:t]`; the last one is a goal state."""
+
+    task: Task
+    actions: tuple[Action, ...]
+    states: tuple[State, ...]
+
+    @classmethod
+    def of(cls, task: Task, actions: tuple[Action, ...]) -> Trajectory:
+        """Replay a plan, with compiled cases in place of declared actions. Raises PlanError if it does not solve."""
+        states = replay(task, actions)
+        if not task.is_goal(states[-1]):
+            raise PlanError(f"the plan of {len(actions)} actions for {task.name} ends short of the goal")
+        own = (task.own(state, action) for state, action in zip(states, actions, strict=False))
+        return cls(task, tuple(own), tuple(states))
+
+    def __len__(self) -> int:
+        """Return the number of actions."""
+        return len(self.actions)
 
 
 class TaskCache(WeakKeyDictionary[Task, Value]):

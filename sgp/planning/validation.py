@@ -1,4 +1,4 @@
-"""Plan validation by the built-in reader and simulator, then by VAL, the field's standard validator."""
+"""Plan validation by a simulation of the declared actions, then by VAL, the field's standard validator."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ import logging
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from sgp.errors import ToolError, UnsupportedPddl, ValidationDisagreement
-from sgp.planning.declarations import AsWritten
-from sgp.planning.pddl import Action, Problem, format_plan
-from sgp.planning.pddl_syntax import normalise
-from sgp.planning.pddl_writing import Numbered
+from sgp.errors import ToolError, UnsupportedPddl, ValidationDisagreement, expected_one_of
+from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Literal, Parameter, is_true, map_literals
+from sgp.planning.pddl import Problem, format_plan
+from sgp.planning.pddl_syntax import normalise, shown
+from sgp.planning.pddl_writing import Numbered, condition_text
 from sgp.planning.rollout import Rollout
-from sgp.planning.simulation import first_fault, pieces
 
 logger = logging.getLogger(__name__)
 
 VALIDATION_SECONDS = 120.0
 MAX_ACTIONS = 9_000  # of a plan for VAL, whose parser stack has 10,000 entries
 VAL, SIMULATOR, BOTH = "VAL", "sgp's simulator", "sgp's simulator with unified-planning's validator"
+_LONGEST = 200  # characters of an action or condition in a message
+_Binding = Mapping[str, str]  # objects by variables
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The judgement of one plan by `judge`, which is VAL if it reads domain, problem and plan.
 
-    `report` is VAL's output, or why it did not judge. `reason` describes why a plan is not valid. `remarks` are the
-    built-in readers' remarks on domain and problem.
+    `report` is VAL's output, or why it did not judge. `reason` describes why a plan is not valid. `remarks` are those
+    of the readers on domain and problem.
     """
 
     valid: bool
@@ -75,8 +77,7 @@ def validate(
     The built-in reader and simulator judge first: a plan whose actions do not match the domain and the problem is not
     valid. VAL judges all other plans, a plan above its length limit in pieces. If VAL fails, the simulator's judgement
     counts, provided that unified-planning's validator, if installed, agrees. Conditions and effects that the built-in
-    reader does not support are judged by VAL alone. Raises PddlError for an unusable domain or problem, ToolError if
-    VAL is missing, and ValidationDisagreement if two validators differ.
+    reader does not support are judged by VAL alone. Raises ValidationDisagreement if two validators differ.
     """
     try:
         written = problem.as_written()
@@ -111,10 +112,7 @@ def validate(
 
 
 def _ask_val(problem: Problem, written: AsWritten, plan: tuple[Action, ...], program: Path) -> _Answer:
-    """Return VAL's answer on the original text, or on renamed text if VAL cannot read the original.
-
-    A long plan is judged in pieces; the answer is for the first piece that VAL does not accept, else for the last.
-    """
+    """Return VAL's answer on the original text, or on renamed text, a long plan in pieces, if VAL cannot read that."""
     answer = _Answer(None, "")
     if len(plan) <= MAX_ACTIONS:
         answer = _run(normalise(problem.domain_pddl), normalise(problem.problem_pddl), plan, program)
@@ -129,7 +127,6 @@ def _ask_val(problem: Problem, written: AsWritten, plan: tuple[Action, ...], pro
 
 
 def _run(domain: str, problem: str, plan: tuple[Action, ...], program: Path) -> _Answer:
-    """Run VAL on texts."""
     with tempfile.TemporaryDirectory(prefix="sgp-val-") as folder:
         texts = {"domain.pddl": domain, "problem.pddl": problem, "plan": format_plan(plan)}
         for name, text in texts.items():
@@ -151,7 +148,6 @@ def _run(domain: str, problem: str, plan: tuple[Action, ...], program: Path) -> 
 
 
 def _end(report: str) -> str:
-    """Return the last 400 characters of a report, on one line."""
     return " ".join(report.split())[-400:]
 
 
@@ -173,10 +169,7 @@ def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | No
 
 
 def confirm(rollout: Rollout) -> Verdict:
-    """Validate a rollout's plan; plans of unsolved rollouts are not judged.
-
-    Raises as `validate`, and ValidationDisagreement if the plan of a solved rollout is not valid.
-    """
+    """Validate the plan of a solved rollout. Raises ValidationDisagreement if it is not valid."""
     if not rollout.solved:
         return Verdict(False, "", f"the problem is not solved: {rollout.outcome.value}", "")
     verdict = validate(rollout.task.problem, rollout.plan)
@@ -187,3 +180,113 @@ def confirm(rollout: Rollout) -> Verdict:
             f"{_end(verdict.report)}"
         )
     return verdict
+
+
+class Fault(NamedTuple):
+    """Why a plan is not valid; `fits` is false if an action is unknown or has a wrong number or type of objects."""
+
+    reason: str
+    fits: bool
+
+
+def first_fault(
+    written: AsWritten, plan: Sequence[Action], source: str = "plan", lines: Sequence[int] = ()
+) -> Fault | None:
+    """Return the first fault of a plan, None if it is valid."""
+    simulation = Simulation(written)
+    misfits = {step: reason for step, action in enumerate(plan) if (reason := simulation.misfit(action))}
+    for step, action in enumerate(plan):
+        reason = misfits.get(step) or simulation.apply(action)
+        if reason:
+            place = f"{source}, line {lines[step]}" if lines else f"{source}, step {step + 1}"
+            return Fault(f"{place}: {shown(str(action), _LONGEST)}: {reason}", not misfits)
+    unmet = simulation.unmet(written.goal, {})
+    return None if unmet is None else Fault(f"{source}: at its end the goal {unmet} is not met", True)
+
+
+def pieces(written: AsWritten, plan: Sequence[Action], length: int) -> Iterator[tuple[AsWritten, Sequence[Action]]]:
+    """Split a long plan into tasks with plans of at most `length` actions; all are valid iff the plan is valid.
+
+    The goal of each piece but the last is exactly the initial state of the next one: it fixes every atom that was true
+    so far. The judgement of all pieces by another validator is therefore independent of this simulation.
+    """
+    simulation = Simulation(written)
+    for first in range(0, len(plan), length):
+        actions, init, goal = plan[first : first + length], sorted(simulation.state), written.goal
+        if first + length < len(plan):
+            met = set(init)
+            for action in actions:
+                if simulation.apply(action):
+                    break  # not applicable: this piece is not valid
+                met |= simulation.state
+            goal = Formula("and", tuple(Literal(atom, atom in simulation.state) for atom in sorted(met)))
+        yield replace(written, problem=replace(written.problem, init=tuple(init)), goal=goal), actions
+
+
+class Simulation:
+    """A state of a problem, changed by declared actions."""
+
+    def __init__(self, written: AsWritten):
+        self._actions = written.actions
+        self._types = written.domain.types_of(written.objects)
+        self.state = set(written.problem.init)
+
+    def misfit(self, action: Action) -> str:
+        """Describe why an action does not match the domain and the problem's objects; "" if it does."""
+        schema = self._actions.get(action.name)
+        if schema is None:
+            expected = expected_one_of(map(shown, self._actions), action.name)
+            return f"the domain has no action '{shown(action.name)}'; {expected}"
+        number = len(schema.parameters)
+        if number != len(action.objects):
+            objects = f"{number} object{'' if number == 1 else 's'}"
+            return f"{shown(action.name)} takes {objects}, found {len(action.objects)}"
+        for name, parameter in zip(action.objects, schema.parameters, strict=True):
+            if name not in self._types:
+                return f"the problem has no object '{shown(name)}'"
+            if self._types[name].isdisjoint(parameter.types):
+                wanted = " or ".join(map(shown, parameter.types))
+                return f"'{shown(name)}' is no {wanted}, which {shown(action.name)} takes as {shown(parameter.name)}"
+        return ""
+
+    def apply(self, action: Action) -> str:
+        """Apply a matching action; describe why it is not applicable, "" if it is."""
+        schema = self._actions[action.name]
+        binding = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
+        unmet = self.unmet(schema.precondition, binding)
+        if unmet is not None:
+            return f"its precondition {unmet} is not met"
+        changes = [
+            literal.renamed(inner)
+            for effect in schema.effects
+            for inner in self._bindings(effect.variables, binding)
+            if self._holds(effect.condition, inner)
+            for literal in effect.literals
+        ]
+        self.state.difference_update(atom for atom, positive in changes if not positive)
+        self.state.update(atom for atom, positive in changes if positive)
+        return ""
+
+    def unmet(self, condition: Condition, binding: _Binding) -> str | None:
+        """Return the first part of a condition that is not satisfied, as PDDL; None if all are."""
+        parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
+        for part in parts:
+            if not self._holds(part, binding):
+                return shown(condition_text(map_literals(part, lambda literal: literal.renamed(binding))), _LONGEST)
+        return None
+
+    def _holds(self, condition: Condition, binding: _Binding) -> bool:
+        if isinstance(condition, Literal):
+            return is_true(condition.renamed(binding).atom, self.state) == condition.positive
+        combine = all if condition.kind in ("and", "forall") else any
+        bindings = self._bindings(condition.variables, binding)
+        return combine(self._holds(part, inner) for inner in bindings for part in condition.parts)
+
+    def _bindings(self, variables: Sequence[Parameter], binding: _Binding) -> Iterator[_Binding]:
+        """Yield the binding extended by every choice of objects for further variables."""
+        names = [name for name, _ in variables]
+        fitting = [
+            [name for name, types in self._types.items() if not types.isdisjoint(kinds)] for _, kinds in variables
+        ]
+        for objects in product(*fitting):
+            yield {**binding, **dict(zip(names, objects, strict=True))}

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from sgp.encoders import Embeddings, StateEncoder
 from sgp.planning.clock import check_limits
-from sgp.planning.policy import ADD_UP, Contrast, Node, Ranking, Rules, View
+from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, parts
+from sgp.policies.embedding import Contrast, View
 
 if TYPE_CHECKING:  # each method imports its own model
     from sgp.models.boosted_trees import BoostedTrees

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
-from sgp.planning.policy import REPLACE, Contrast, Node, Ranking, Rules, Successors, Vector, View
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
+from sgp.policies.embedding import Contrast, Vector, View
 from sgp.policies.stagnation import progress_of_candidates, sample_with_gumbel, update_progress
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sgp.errors import TextTooLong, check_fields
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.planner import Planner
-from sgp.planning.policy import GoalModel, Node, Ranking, Rules, one_step, unit
+from sgp.planning.policy import Node, Ranking, Rules, one_step
 from sgp.planning.task import Successor, Task, parts
+from sgp.policies.embedding import GoalModel, unit
 
 Compared = Literal["predicted", "true"]
 _AT_ONCE = 1024  # candidates predicted at once, so that memory stays bounded

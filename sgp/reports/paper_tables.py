@@ -7,11 +7,11 @@ from dataclasses import replace
 from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
+from sgp.datasets.subject import PlannerName, Variant
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import all_domains, canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.scores import METRICS, select, wilson
-from sgp.planning.subject import PlannerName, Variant
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
 from sgp.reports.tables import counted, pool, short
@@ -252,7 +252,6 @@ def _sizes_by_planner(inputs: TableInputs) -> Table:
 def _problems(inputs: TableInputs) -> Table:
     """State-centric, Table 5: the problems of each split, counted in the files themselves."""
     from sgp.datasets.experts import expert_lengths
-    from sgp.planning.task import check
 
     suite = load_suite(inputs.suite)
     printed = {
@@ -266,8 +265,10 @@ def _problems(inputs: TableInputs) -> Table:
             known = [lengths[problem.sha256] for problem in problems if problem.sha256 in lengths]
             share = "" if len(known) == len(problems) else f" of {len(known)}"
             counts = (name, split, str(len(problems)), printed.get((canonical_name(name), split), ""))
-            goals = (len(problem.read()[1].goal) for problem in problems)
-            rows.append((*counts, _range(map(check, problems)), _range(goals), _range(known) + share))
+            texts = [problem.read() for problem in problems]
+            objects = (len(declared.constants + text.objects) for declared, text in texts)
+            goals = (len(text.goal) for _, text in texts)
+            rows.append((*counts, _range(objects), _range(goals), _range(known) + share))
     headings = ("domain", "split", "problems", "published", "objects", "goals", "expert's plan")
     caption = "Objects, goals and lengths of expert plans: least / median / most."
     return Table.of(f"Table {inputs.number}: problems of suite {suite.name}", headings, rows, caption)

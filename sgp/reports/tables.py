@@ -9,9 +9,9 @@ from statistics import fmean, mean, pstdev
 from typing import TYPE_CHECKING, Any
 
 from sgp import drawing
+from sgp.datasets.subject import SPLITS, Variant
 from sgp.errors import InputError
 from sgp.evaluation.scores import METRICS, select, wilson, with_planners
-from sgp.planning.subject import SPLITS, Variant
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:

@@ -17,9 +17,13 @@ import numpy as np
 from sgp import api
 from sgp.analysis import explanations
 from sgp.analysis.explanations import reweighted as with_weight
+from sgp.analysis.overrides import fewest_overrides
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
+from sgp.datasets.recorded import Recorded
+from sgp.datasets.recording import records, replayed, write_records
 from sgp.datasets.runs import open_run, run_folders
+from sgp.datasets.subject import Subject, read_subject
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
@@ -29,14 +33,10 @@ from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
-from sgp.planning.overrides import fewest_overrides
 from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
-from sgp.planning.recorded import Recorded
-from sgp.planning.recording import records, replayed, write_records
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
-from sgp.planning.subject import Subject, read_subject
 from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT

@@ -8,6 +8,7 @@ space is known it provides these labels, and no classical planner is run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +20,13 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.experts import OPTIMAL, SATISFICING
+from sgp.planning.hash_table import Ints
+from sgp.planning.pddl import Action
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import Candidates, State, Task, state_keys
-from sgp.planning.trajectory import Trajectory, represented
+from sgp.planning.symmetry import Symmetry, signatures_in
+from sgp.planning.task import Candidates, State, Task, Trajectory, state_keys
 
 Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
 
@@ -205,3 +208,43 @@ def _replanned(task: Task, states: Sequence[State]) -> Iterator[Trajectory]:
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
         if plan is not None:
             yield Trajectory.of(Task(problem), plan)
+
+
+def represented(trajectory: Trajectory) -> Trajectory:
+    """Rename interchangeable objects so that each action of the plan is a representative."""
+    task = trajectory.task
+    if task.model is None:
+        raise ConfigurationError(
+            f"{task.name} has too many actions to rename its plan by interchangeable objects; leave it out, or train "
+            "without representatives"
+        )
+    symmetry, names = task.model.arrays(symmetric=True).symmetry, [parameter.name for parameter in task.objects]
+    if not symmetry.symmetric.any():
+        return trajectory
+    numbers = {name: number for number, name in enumerate(names)}
+    renamed = {name: name for name in names}  # current names of the plan's objects
+    state, states, actions = task.init, [task.init], list[Action]()
+    for action in trajectory.actions:
+        used = [numbers[renamed[name]] for name in dict.fromkeys(action.objects)]
+        swapped = _to_representative(symmetry, np.array(task.fluents(state), np.int32), used)
+        renamed = {name: names[swapped[numbers[other]]] for name, other in renamed.items()}
+        actions.append(Action(action.name, tuple([renamed[name] for name in action.objects])))
+        state = task.apply(state, actions[-1])
+        states.append(state)
+    return Trajectory(task, tuple(actions), tuple(states))
+
+
+def _to_representative(symmetry: Symmetry, fluents: Ints, used: Sequence[int]) -> list[int]:
+    """Return the permutation [n] of objects by which an action with the `used` objects becomes a representative."""
+    signatures = signatures_in(symmetry, fluents).tolist()
+    members: dict[int, list[int]] = {}
+    for number in np.flatnonzero(symmetry.symmetric).tolist():
+        members.setdefault(signatures[number], []).append(number)
+    becomes, taken = list(range(len(signatures))), Counter[int]()
+    for number in used:
+        if symmetry.symmetric[number]:
+            wanted = members[signatures[number]][taken[signatures[number]]]
+            taken[signatures[number]] += 1
+            holder = becomes.index(wanted)
+            becomes[number], becomes[holder] = becomes[holder], becomes[number]
+    return becomes

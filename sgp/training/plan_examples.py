@@ -17,8 +17,7 @@ import numpy as np
 from sgp.planning.pddl import Action
 from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import State, Task, Trajectory
 
 
 class Example(NamedTuple):

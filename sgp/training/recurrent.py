@@ -16,7 +16,7 @@ from sgp.encoders import StateEncoder
 from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 from sgp.policies.nearest_embedding import Mode
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 

@@ -8,9 +8,9 @@ from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from sgp.datasets.recorded import Recorded
 from sgp.errors import InputError, StoreError
 from sgp.planning.pddl import Atom, parse_plan
-from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import Outcome
 from sgp.viewer.playback import expert_states, playback
 

@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from sgp import drawing
+from sgp.datasets.recorded import Recorded, read_recorded
+from sgp.datasets.subject import Variant
 from sgp.domains import draw_goal, draw_series
+from sgp.domains.domain import Scene
 from sgp.errors import InputError, MissingLibrary
 from sgp.files import write_text
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import Problem, format_plan, parse_plan
-from sgp.planning.recorded import Recorded, read_recorded
-from sgp.planning.subject import Variant
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def recorded(rollout: Rollout | Recorded | Path | str, about: Mapping[str, Any] 
         if not found:
             raise InputError(f"{rollout} contains no rollout; expected a file that 'sgp solve --rollout' wrote")
         return found[0]
-    from sgp.planning.recording import records  # needs the planning library
+    from sgp.datasets.recording import records  # needs the planning library
 
     head, *steps = records(rollout, about)
     return Recorded(rollout.task.name, 1, head, tuple(steps))

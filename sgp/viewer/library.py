@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgp.datasets.recorded import PACKED, Recorded, read_heads
 from sgp.datasets.store import data_folder, home
+from sgp.datasets.subject import PlannerName, Variant
 from sgp.errors import SgpError
-from sgp.planning.recorded import PACKED, Recorded, read_heads
-from sgp.planning.subject import PlannerName, Variant
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
     from sgp.datasets.runs import RunKey

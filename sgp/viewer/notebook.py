@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import anywidget
 import traitlets
 
+from sgp.datasets.recorded import Recorded
 from sgp.errors import InputError
-from sgp.planning.recorded import Recorded
 from sgp.viewer.comparison import comparison
 from sgp.viewer.export import recorded, script
 from sgp.viewer.library import own_rollouts_folder, recorded_folder, recorded_rollouts

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
+from sgp.domains.domain import Scene
 from sgp.errors import InputError
-from sgp.planning.domain import Scene
 
 if TYPE_CHECKING:  # the tour needs no planning library
     from sgp.encoders.trees import TreeConfig

@@ -9,12 +9,12 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from sgp.datasets.recorded import Recorded, after, atom_of, cost_of, map_file, read_left, regrets
 from sgp.domains import draw_goal, draw_scene, draw_series, words_of
+from sgp.domains.domain import Scene, Words
 from sgp.errors import StoreError
 from sgp.files import read_json
-from sgp.planning.domain import Scene, Words
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
-from sgp.planning.recorded import Recorded, after, atom_of, cost_of, map_file, read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
@@ -111,7 +111,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
-                "tie": sum(each.contends for each in standings) > 1,
+                "tie": sum(each.marks.contends for each in standings) > 1,
                 "next": order.index(others[0]) if others else None,
                 "shut": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
                 "candidates": [

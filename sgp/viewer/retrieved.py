@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sgp.datasets.recorded import atom_of
 from sgp.datasets.store import data_folder, home
 from sgp.domains import draw_scene, words_of
+from sgp.domains.domain import Scene
 from sgp.errors import SgpError, StoreError
 from sgp.files import read_json
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both, read_domain
-from sgp.planning.recorded import atom_of
 
 FORMAT = 1
 

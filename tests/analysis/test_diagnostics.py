@@ -8,11 +8,12 @@ import pytest
 
 import sgp
 from sgp.analysis.diagnostics import diagnose, perfect_prediction
+from sgp.datasets.renaming import with_names
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.scores import DIAGNOSTICS, Measurement, to_frame
-from sgp.planning.pddl import parse_plan, with_names
+from sgp.planning.pddl import parse_plan
 from sgp.planning.policy import ADD_UP, REPLACE, Ranking, Rules
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.reports.tables import diagnostics_table
 from tests.conftest import blocks_problem

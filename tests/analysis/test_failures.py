@@ -8,9 +8,9 @@ import pytest
 import sgp
 from sgp import FailureKind
 from sgp.analysis.failures import Finding, kind_of_outcome
+from sgp.datasets.recorded import Recorded, read_recorded
+from sgp.datasets.recording import records
 from sgp.errors import StoreError
-from sgp.planning.recorded import Recorded, read_recorded
-from sgp.planning.recording import records
 from tests.recorded import recorded_file, recorded_lines
 
 GOALS = 6

@@ -6,9 +6,9 @@ import pytest
 import sgp
 from sgp.analysis import maps
 from sgp.api import map_run
+from sgp.datasets.recorded import map_file, read_recorded
 from sgp.datasets.runs import open_run
 from sgp.errors import InputError
-from sgp.planning.recorded import map_file, read_recorded
 from sgp.policies.random_successor import RandomSuccessor
 from sgp.viewer.playback import playback
 

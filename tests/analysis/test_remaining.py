@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from sgp.analysis.diagnostics import remaining, remaining_exactly
+from sgp.datasets.recorded import read_left
+from sgp.datasets.recording import records
 from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_step
-from sgp.planning.recorded import read_left
-from sgp.planning.recording import records
 from sgp.planning.task import Task
 from tests.planning.test_planner import Costs, by_name
 

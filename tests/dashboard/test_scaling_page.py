@@ -6,8 +6,8 @@ import pytest
 import streamlit as st
 
 import sgp
+from sgp.datasets.subject import Variant
 from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
-from sgp.planning.subject import Variant
 from tests.dashboard.conftest import choice, html, words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}

@@ -3,8 +3,8 @@
 import pytest
 
 import sgp
-from sgp.planning.recorded import read_recorded
-from sgp.planning.subject import Subject
+from sgp.datasets.recorded import read_recorded
+from sgp.datasets.subject import Subject
 from tests.dashboard.conftest import address, button, choice, settled, words
 from tests.recorded import recorded_file
 

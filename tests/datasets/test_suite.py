@@ -19,9 +19,9 @@ from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import load_suite, read_suite, sha256_of
 from sgp.datasets.training_data import Demonstrations, learning_texts
 from sgp.domains import all_domains, get_domain
+from sgp.domains.domain import Track
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.experiments import listing
-from sgp.planning.domain import Track
 from sgp.planning.pddl import Problem, read_domain, read_problem
 from sgp.planning.task import Task
 from sgp.planning.validation import validate

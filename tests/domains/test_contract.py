@@ -10,8 +10,8 @@ import pytest
 from sgp.contracts import DomainContract
 from sgp.domains import builtin_domains, canonical_name, get_domain, words_of
 from sgp.domains.blocksworld import _arrangements, _towers
+from sgp.domains.domain import Domain, Sizes, Words
 from sgp.errors import ConfigurationError, InputError
-from sgp.planning.domain import Domain, Sizes, Words
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Action, Atom, Literal, Problem, read_domain
 from sgp.planning.task import Task

@@ -16,9 +16,9 @@ import pytest
 
 import sgp
 from sgp.domains import all_domains, builtin_domains, draw_goal, draw_scene, draw_series, get_domain
+from sgp.domains.domain import Scene
 from sgp.domains.drawing.layout import keep_places
 from sgp.domains.drawing.places import _spots, by_directions, by_distance, from_names
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, Problem, read_both, read_domain, read_problem
 from sgp.planning.task import Task
 

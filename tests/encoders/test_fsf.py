@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 import sgp
+from sgp.domains.domain import Domain, Sizes
 from sgp.encoders.fsf import DONT_CARE, PADDING, FSFEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
 from sgp.methods.loading import load_planner
-from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task

@@ -14,6 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from sgp.domains import words_of
+from sgp.domains.domain import Words
 from sgp.encoders.sentences import (
     MPNET_FOLDER,
     PRETRAINED,
@@ -25,7 +26,6 @@ from sgp.encoders.sentences import (
 )
 from sgp.encoders.text import TextEncoder
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError
-from sgp.planning.domain import Words
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay
 from tests.conftest import COURIER, COURIER_PROBLEM

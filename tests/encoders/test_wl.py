@@ -23,8 +23,7 @@ from sgp.errors import ConfigurationError, StoreError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
-from sgp.planning.task import Candidates, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Candidates, Task, Trajectory
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.sampling import each_value, walked
 

@@ -7,6 +7,7 @@ from unittest.mock import DEFAULT, Mock
 import pytest
 
 import sgp
+from sgp.datasets.subject import Subject
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, SuiteError
 from sgp.evaluation import attempts as evaluation_attempts
 from sgp.evaluation.attempts import MEGABYTE, Attempt, RolloutRecorder, Work, attempt, run_all, scores, split_work
@@ -14,7 +15,6 @@ from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
-from sgp.planning.subject import Subject
 from sgp.reports.table import CAPTIONS
 from sgp.reports.tables import coverage_figure
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem

@@ -4,8 +4,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+from sgp.domains.domain import Domain, Sizes, problem_pddl
 from sgp.evaluation.scaling import EvaluatedPlanner
-from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.planner import Planner
 from tests.planning.test_planner import Costs
 

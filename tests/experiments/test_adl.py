@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app
-from sgp.planning.recorded import read_recorded
-from sgp.planning.recording import read_rollouts
+from sgp.datasets.recorded import read_recorded
+from sgp.datasets.recording import read_rollouts
 from sgp.service.jobs import read, replay, solve
 from sgp.viewer.playback import expert_states, playback
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 import sgp
+from sgp.datasets.recorded import map_file
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import select
 from sgp.experiments import bundle
 from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
 from sgp.experiments.record import SPLIT, Recording, record, record_attempted
-from sgp.planning.recorded import map_file
 from sgp.reports.card import saved_scores
 from sgp.viewer.playback import playback
 

@@ -10,12 +10,12 @@ import pytest
 
 import sgp
 from sgp.datasets.protocols import PROTOCOLS, ProtocolSplit, domain_instances
+from sgp.datasets.recorded import atom_of
 from sgp.datasets.store import cache_folder
 from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import MOST, NEAREST, record_retrievals
 from sgp.methods import state_encoders
-from sgp.planning.recorded import atom_of
 from sgp.reports.tables import retrieval_table
 from sgp.viewer.retrieved import retrieved_files
 

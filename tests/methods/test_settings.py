@@ -12,7 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.methods.configuration import configure, configure_decoding
 from sgp.methods.gnn_value import LearnedValue
 from sgp.models.relational import LookaheadModel, RelationalModel, RelationalShape
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 from sgp.policies.lowest_value import LowestValue
 from sgp.policies.tree_scores import TreeScores
 from tests.conftest import QUICK_OF

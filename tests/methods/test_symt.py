@@ -10,7 +10,7 @@ import sgp
 from sgp.errors import ConfigurationError, StoreError
 from sgp.methods.configuration import configure
 from sgp.models.transformer import PAPER
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 from tests.conftest import QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")

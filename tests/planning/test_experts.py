@@ -120,7 +120,7 @@ open("plan.12", "w").write("(put-down b12)\\n(put-d")
 
 def test_stages_check_themselves():
     for seconds in (0, float("nan")):
-        with pytest.raises(ConfigurationError, match=f"{seconds} seconds; expected a positive"):
+        with pytest.raises(ConfigurationError, match=f"seconds is {seconds}; expected above 0"):
             dataclasses.replace(OPTIMAL, seconds=seconds)
     with pytest.raises(ConfigurationError, match="either a search or an alias"):
         Stage("both", 1.0, search="astar(lmcut())", alias="lama")

@@ -13,9 +13,9 @@ from pymimir.advanced import formalism, search
 import sgp
 from sgp.analysis import diagnostics
 from sgp.domains import all_domains
-from sgp.planning import lifted_model
+from sgp.planning import instantiation
 from sgp.planning.clock import Clock, OutOfTime
-from sgp.planning.ground_model import GroundModel, TooLarge
+from sgp.planning.instantiation import GroundModel, TooLarge
 from sgp.planning.native import native_output_silenced
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.pddl_syntax import normalise
@@ -231,7 +231,7 @@ def random_problem(seed):
 
 
 def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
-    monkeypatch.setattr(lifted_model, "_ROOM", 64)  # so that tables grow
+    monkeypatch.setattr(instantiation, "_ROOM", 64)  # so that tables grow
     met = 0
     for seed in range(100):
         problem, rng = random_problem(seed), random.Random(seed)

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from sgp.analysis.overrides import fewest_overrides
 from sgp.errors import ConfigurationError, PlanError
-from sgp.planning.overrides import fewest_overrides
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Mark, Outcome

@@ -27,7 +27,7 @@ from sgp.planning.pddl import (
 )
 from sgp.planning.pddl_syntax import Block, Source, read_sections
 from sgp.planning.pddl_writing import rewritten
-from sgp.planning.task import Task, check
+from sgp.planning.task import Task, checked
 from sgp.planning.validation import validate
 from tests.conftest import COURIER, COURIER_PROBLEM, pddl_problem
 
@@ -199,7 +199,7 @@ def test_domains_that_planners_understand_differently_are_refused_with_their_lin
 )
 def test_wrong_problems_are_refused_with_their_line(old, new, line, words):
     problem = Problem("p", DOMAIN, changed(PROBLEM, old, new), problem_source="p.pddl")
-    for read in (Task, check):
+    for read in (Task, checked):
         with pytest.raises(PddlError, match=re.escape(words)) as caught:
             read(problem)
         assert str(caught.value).startswith(f"p.pddl, line {line}: ")

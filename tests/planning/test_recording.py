@@ -9,14 +9,14 @@ import re
 import numpy as np
 import pytest
 
+from sgp.datasets.recorded import Recorded, read_heads, read_recorded
+from sgp.datasets.recording import read_rollouts, records, write_rollouts
+from sgp.datasets.subject import PlannerName, Subject, Variant, read_subject
 from sgp.errors import StoreError
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking
-from sgp.planning.recorded import Recorded, read_heads, read_recorded
-from sgp.planning.recording import read_rollouts, records, write_rollouts
 from sgp.planning.rollout import Mark, Outcome, marks_of
-from sgp.planning.subject import PlannerName, Subject, Variant, read_subject
 from sgp.planning.task import missing_goal_atoms
 from sgp.workers import Local
 from tests.planning.test_planner import Costs, PairRanker, atoms, by_name, two_steps
@@ -162,7 +162,10 @@ def lines_of(file):
         (lambda lines: [lines[0].replace('"(clear a)", ', "", 1), *lines[1:]], "initial atoms"),
         (lambda lines: [lines[0], '{"record": "step"}\n', lines[2]], "not a record of a rollout"),
         (lambda lines: [lines[0], re.sub('"cost": [0-9.]+', '"cost": NaN', lines[1]), lines[2]], "NaN is no number"),
-        (lambda lines: [lines[0], re.sub('"cost": [0-9.]+', '"cost": "x"', lines[1]), lines[2]], "a cost is 'x'"),
+        (
+            lambda lines: [lines[0], re.sub('"cost": [0-9.]+', '"cost": "x"', lines[1]), lines[2]],
+            "could not convert string",
+        ),
         (lambda lines: [lines[0], re.sub('"marks": .*?]', '"marks": [3]', lines[1]), lines[2]], "not a record of a"),
     ],
 )
@@ -220,7 +223,7 @@ def test_negative_and_repeated_goals_are_open_each_for_itself():
     head = {"domain_pddl": domain, "problem_pddl": problem, "initial": ["(a)", "(b)"]}
     recorded = Recorded("made", 1, head, steps)
     assert recorded.open_goals == ({1, 2}, {0, 1, 3})
-    assert [(each.open_goals, each.contends) for each in recorded.standings[0]] == [(3, True), (1, False)]
+    assert [(each.open_goals, each.marks.contends) for each in recorded.standings[0]] == [(3, True), (1, False)]
 
 
 @pytest.mark.parametrize("mark", Mark)

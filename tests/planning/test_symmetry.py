@@ -13,7 +13,7 @@ import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError, PlanError
-from sgp.planning import lifted_model
+from sgp.planning import instantiation
 from sgp.planning import task as task_module
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
@@ -21,8 +21,8 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import Task, state_keys
-from sgp.planning.trajectory import Trajectory, represented
+from sgp.planning.task import Task, Trajectory, state_keys
+from sgp.training.labels import represented
 from tests.conftest import COURIER, blocks_problem, pddl_problem
 from tests.planning.test_planner import Indifferent
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
@@ -298,7 +298,7 @@ def test_what_nothing_tells_apart_is_one_candidate(whole):
 @pytest.mark.parametrize("candidates", [one_of_each, Lookahead("types", representatives=True)])
 def test_room_for_atoms_grows_without_a_trace(candidates, monkeypatch):
     wide = Task(snacks(12, 4), "lifted")
-    monkeypatch.setattr(lifted_model, "_ROOM", 64)
+    monkeypatch.setattr(instantiation, "_ROOM", 64)
     narrow = Task(snacks(12, 4), "lifted")
     state, same = wide.init, narrow.init
     for _ in range(12):

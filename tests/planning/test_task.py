@@ -12,7 +12,7 @@ import sgp
 from sgp.errors import PlanError
 from sgp.planning import task as task_module
 from sgp.planning.clock import Clock
-from sgp.planning.ground_model import INSTANCE_BYTES
+from sgp.planning.instantiation import INSTANCE_BYTES
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.task import Task, missing_goal_atoms, replay
 from tests.conftest import blocks_problem, pddl_problem

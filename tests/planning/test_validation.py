@@ -18,8 +18,7 @@ from sgp.planning.pddl_reading import read_as_written
 from sgp.planning.pddl_writing import Numbered
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Outcome, Rollout
-from sgp.planning.simulation import first_fault, pieces
-from sgp.planning.validation import confirm, validate
+from sgp.planning.validation import confirm, first_fault, pieces, validate
 from tests.conftest import pddl_problem
 from tests.planning.test_planner import by_name
 

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 import sgp
+from sgp.datasets.subject import Subject
 from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scaling import Curve, ProblemSource
 from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame, wilson
-from sgp.planning.subject import Subject
 from sgp.reports.plots import rates, two_planners
 from sgp.reports.report import write_report
 

@@ -5,7 +5,7 @@ import sgp
 from sgp.methods.configuration import from_record
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.policy import one_step
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Trajectory
 from sgp.training.labels import LabelConfig, label
 from tests.planning.test_planner import Last
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM, shortest

@@ -7,11 +7,11 @@ import pytest
 
 import sgp
 from sgp.analysis.explanations import explanation_records
+from sgp.datasets.recorded import Recorded, map_file, read_recorded
+from sgp.datasets.recording import records
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP
-from sgp.planning.recorded import Recorded, map_file, read_recorded
-from sgp.planning.recording import records
 from sgp.policies.nearest_transition import NearestTransition
 from tests.browsing import watched
 from tests.planning.test_planner import by_name

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import sgp
+from sgp.datasets.recorded import atom_of, map_file
 from sgp.domains import draw_series
-from sgp.planning.domain import Scene
-from sgp.planning.recorded import atom_of, map_file
+from sgp.domains.domain import Scene
 from sgp.viewer.playback import playback
 from tests.browsing import expect, expect_playing_beyond, expect_step, press
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image, ImageChops, ImageSequence
 
 import sgp
+from sgp.datasets.recorded import read_recorded
+from sgp.datasets.recording import read_rollouts, write_rollouts
 from sgp.errors import InputError, StoreError
 from sgp.planning.pddl import parse_plan
-from sgp.planning.recorded import read_recorded
-from sgp.planning.recording import read_rollouts, write_rollouts
 from sgp.viewer.comparison import comparison
 from sgp.viewer.export import HIGHEST, WIDEST, file_stem, gif, plan_text, run_id, shown_frames, steps_csv, steps_parquet
 from sgp.viewer.playback import playback

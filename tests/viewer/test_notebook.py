@@ -8,8 +8,8 @@ import pytest
 import traitlets
 
 import sgp
+from sgp.datasets.recording import write_rollouts
 from sgp.errors import InputError
-from sgp.planning.recording import write_rollouts
 from sgp.viewer.comparison import comparison
 from sgp.viewer.playback import playback
 from tests.browsing import expect_step, press, watched

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 import sgp
+from sgp.datasets.recorded import atom_of
 from sgp.domains import draw_series, get_domain
+from sgp.domains.domain import Scene
 from sgp.errors import InputError, PddlError, StoreError
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import parse_plan, read_domain, read_problem
-from sgp.planning.recorded import atom_of
 from sgp.planning.task import replay
 from sgp.viewer.comparison import Branch, Override, branch_rows, comparison, expert_rollout, override_words
 from sgp.viewer.playback import divergences, expert_states, plateau, playback, rank_order

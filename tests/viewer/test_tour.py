@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
+from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
 from sgp.experiments.bundle import record_tour
-from sgp.planning.recording import read_rollouts
 from sgp.viewer.tour import tour_titles
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 
 from sgp import drawing
+from sgp.domains.domain import Scene
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, paragraph, words
 from sgp.domains.drawing.places import edge_point
 from sgp.domains.drawing.tokens import PLAIN, WIDEST, hint, token, whole
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 
 MOST_NODES = 60  # objects; lines between more objects are indistinguishable

@@ -26,10 +26,10 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from sgp import drawing
+from sgp.domains.domain import Place, Places, Scene
 from sgp.domains.drawing.boxes import NOTHING, Box, column, fitting, flow, largest, paragraph, row, words
 from sgp.domains.drawing.places import Link, Spots, by_directions, by_distance, from_names, grid, network
 from sgp.domains.drawing.tokens import COLOURS, PALETTE, aside, hint, marks, natural, token, whole
-from sgp.planning.domain import Place, Places, Scene
 from sgp.planning.pddl import Atom
 
 _NOWHERE = ""  # the place of objects without a place in the atoms

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sgp import drawing
+from sgp.domains.domain import Scene
 from sgp.domains.drawing.boxes import NOTHING, SMALLEST, Box, breadth, column, flow, framed, paragraph, shortened, words
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom
 
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from sgp.planning.domain import Domain, Sizes, Words, problem_pddl
+from sgp.domains.domain import Domain, Sizes, Words, problem_pddl
 
 UNTYPED = """\
 (define (domain corridor)

@@ -67,10 +67,9 @@ class Sizes:
 
     def nearest(self, size: int) -> int:
         """Return the nearest size with problems, the smaller on a tie. Raises ConfigurationError if none is near."""
-        for step in range(abs(size) + _MOST_EMPTY):
-            for near in (size - step, size + step):
-                if self.has(near):
-                    return near
+        near = (place for step in range(abs(size) + _MOST_EMPTY) for place in (size - step, size + step))
+        if (nearest := next(filter(self.has, near), None)) is not None:
+            return nearest
         raise ConfigurationError(f"no size near {size} has problems; expected arguments that fit some size")
 
     def only(self, fits: Callable[..., bool]) -> Sizes:
@@ -91,26 +90,23 @@ class Sizes:
 
         Rejection sampling avoids the enumeration of up to hundreds of thousands of solutions. All arguments but the
         last are drawn from their possible values until the last one, which has at most one value, completes them. A
-        free argument is uniform over the values, at most `size`, that the others allow. Raises ConfigurationError for a
-        size without solutions.
+        free argument is uniform over the values, at most `size`, that the others allow.
         """
         if not self.has(size):
             raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
         *names, last = self._required
         least = {name: self.bounds[name][0] for name in self._required}
         ends = {name: self._first(least, name, size + 1) for name in names}
-        solution: dict[str, int] | None = None
-        while solution is None:
+        solutions: list[dict[str, int]] = []
+        while not solutions:
             drawn = {name: int(rng.integers(least[name], ends[name])) for name in names}
-            solution = next(filter(self._allows, self._enumerate([last], {**least, **drawn}, size)), None)
+            solutions = [each for each in self._enumerate([last], {**least, **drawn}, size) if self.allowed(**each)]
+        solution = solutions[0]
         for name in free:
-            first, most = self.bounds[name]
-            values = range(first, min(size, most or size) + 1)
-            solution[name] = int(rng.choice([v for v in values if self._allows({**solution, name: v})]))
+            low, most = self.bounds[name]
+            values = range(low, min(size, most or size) + 1)
+            solution[name] = int(rng.choice([v for v in values if self.allowed(**{**solution, name: v})]))
         return solution
-
-    def _allows(self, arguments: Arguments) -> bool:
-        return self.allowed(**arguments)
 
     @property
     def _required(self) -> list[str]:
@@ -164,10 +160,9 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Track:
-    """Numbers of objects in the IPC 2023 learning track (AIW-AD, Table 8).
+    """Least and greatest numbers of objects of each split in the IPC 2023 learning track (AIW-AD, Table 8).
 
-    Each split has its least and greatest number. Generated problems are solutions of the size equation that satisfy
-    `only`.
+    Generated problems are solutions of the size equation that satisfy `only`.
     """
 
     train: Sequence[int]
@@ -200,10 +195,7 @@ Place = tuple[str, ...]  # a place in a drawing, named by its domain
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Positions of objects in a series of drawings.
-
-    Each object has a slot (from 0) in a place; each place has a capacity.
-    """
+    """Positions of objects in a series of drawings: the slot (from 0) of each object in a place."""
 
     slots: Mapping[tuple[str, Place], int]
     capacity: Mapping[Place, int]  # over the whole series
@@ -293,7 +285,7 @@ class Words:
     actions: Mapping[str, str] = field(default_factory=dict)
 
     def sentence(self, fact: Atom | Literal | Action) -> str:
-        """Describe an atom, literal or action in English; as PDDL if no template fits. Names are never templates."""
+        """Describe an atom, literal or action in English; as PDDL if no template fits."""
         atom, positive = fact if isinstance(fact, Literal) else (fact, True)
         name, objects = atom
         template = (self.actions if isinstance(fact, Action) else self.atoms).get(name)
@@ -353,9 +345,7 @@ class Domain:
     @cached_property
     def texts(self) -> dict[str, DomainText]:
         """The declarations of each model."""
-        return {
-            vocabulary: read_domain(pddl, f"{self.name} ({vocabulary})") for vocabulary, pddl in self.models.items()
-        }
+        return {model: read_domain(pddl, f"{self.name} ({model})") for model, pddl in self.models.items()}
 
     def generate(self, rng: Generator, **arguments: int) -> str:
         """Generate a problem. Raises ConfigurationError for arguments that the sizes do not allow."""
@@ -363,10 +353,7 @@ class Domain:
         return self.generator(rng, **arguments)
 
     def generate_size(self, rng: Generator, size: int) -> str:
-        """Generate a problem of exactly `size` objects, uniform over the solutions of the size equation.
-
-        Raises ConfigurationError if the equation has no solution.
-        """
+        """Generate a problem of exactly `size` objects, uniform over the solutions of the size equation."""
         self.check_size(size)
         return self.generate(rng, **self.sizes.draw(rng, size))
 
@@ -380,16 +367,10 @@ class Domain:
         """Sizes of the problems of `track`."""
         return self.scaled if self.track is None else self.scaled.only(self.track.only)
 
-    def generate_scaled(self, rng: Generator, size: int) -> str:
-        """Generate a problem of `size` objects as in `scaling`."""
-        return self._generate_of(self.scaled, rng, size)
-
-    def generate_tracked(self, rng: Generator, size: int) -> str:
-        """Generate a problem of `size` objects as in `track`."""
-        return self._generate_of(self.tracked, rng, size)
-
-    def _generate_of(self, sizes: Sizes, rng: Generator, size: int) -> str:
+    def generate_scaled(self, rng: Generator, size: int, tracked: bool = False) -> str:
+        """Generate a problem of `size` objects as in `scaling`, if `tracked` of a size in `track`."""
         drawn, given = (self.scaling.drawn, self.scaling.given) if self.scaling else ((), {})
+        sizes = self.tracked if tracked else self.scaled
         return self.generate(rng, **sizes.draw(rng, size, drawn), **given)
 
     def check_size(self, size: int) -> None:
@@ -434,11 +415,8 @@ def typed(objects: Mapping[str, Sequence[str]]) -> list[str]:
 
 def problem_pddl(name: str, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:
     """Format a problem, one fact a line."""
-
-    def lines(facts: Sequence[str]) -> str:
-        return "".join(f"\n    {fact}" for fact in facts)
-
+    true, wanted = ("".join(f"\n    {fact}" for fact in facts) for facts in (init, goal))
     return (
         f"(define (problem {name})\n  (:domain {domain})\n  (:objects {' '.join(objects)})\n"
-        f"  (:init{lines(init)})\n  (:goal (and{lines(goal)})))\n"
+        f"  (:init{true})\n  (:goal (and{wanted})))\n"
     )

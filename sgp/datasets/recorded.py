@@ -19,11 +19,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sgp.datasets.subject import Subject, read_subject
 from sgp.errors import StoreError
 from sgp.files import parse_json
 from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both
 from sgp.planning.rollout import Mark, marks_of
-from sgp.planning.subject import Subject, read_subject
 
 FORMAT = 1
 PACKED = ".gz"  # suffix of compressed files, which take about a fifteenth of the space
@@ -37,11 +37,6 @@ class Standing(NamedTuple):
 
     marks: Mark
     open_goals: int
-
-    @property
-    def contends(self) -> bool:
-        """Whether the candidate was open to choice and tied with the cheapest; order breaks such ties."""
-        return self.marks.open_to_choice and Mark.TIED in self.marks
 
 
 @dataclass(frozen=True)
@@ -102,42 +97,35 @@ class Recorded:
         """Indices of the open goal literals in every state [steps + 1]. Raises PddlError and PlanError."""
         initial = frozenset(map(atom_of, self.head["initial"]))
         goal = enumerate(self.problem.goal)
-        found = [frozenset(place for place, each in goal if (each.atom in initial) != each.positive)]
+        goals = [frozenset(place for place, literal in goal if (literal.atom in initial) != literal.positive)]
         for step in self.steps:
-            found.append(self._open_after(found[-1], step["candidates"][step["chosen"]]))
-        return tuple(found)
+            goals.append(self.open_after(goals[-1], step["candidates"][step["chosen"]]))
+        return tuple(goals)
 
     @cached_property
     def standings(self) -> tuple[tuple[Standing, ...], ...]:
         """Marks and open goals of the candidates of every step, in recorded order. Raises PddlError and PlanError."""
         return tuple(
-            tuple(
-                Standing(marks_of(tuple(each["marks"])), len(self._open_after(open_now, each)))
-                for each in step["candidates"]
-            )
+            tuple(Standing(marks_in(each), len(self.open_after(open_now, each))) for each in step["candidates"])
             for step, open_now in zip(self.steps, self.open_goals, strict=False)
         )
 
-    def open_after(self, step: int, candidate: Mapping[str, Any]) -> int:
-        """Count the open goals in the state of a candidate of a step (from 1). Raises PddlError and PlanError."""
-        return len(self._open_after(self.open_goals[step - 1], candidate))
-
-    def _open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
-        """Return the open goal literals in a candidate's state."""
-        found = set(open_now)
+    def open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
+        """Return the open goals of a candidate's state, given those of its step. Raises PddlError and PlanError."""
+        goals = set(open_now)
         for true, atoms in ((False, candidate["delete"]), (True, candidate["add"])):
             for atom in atoms:
                 for place, positive in self._wanted.get(atom_of(atom), ()):
-                    (found.discard if positive is true else found.add)(place)
-        return frozenset(found)
+                    (goals.discard if positive is true else goals.add)(place)
+        return frozenset(goals)
 
     @cached_property
     def _wanted(self) -> Mapping[Atom, Sequence[tuple[int, bool]]]:
         """Indices and signs of each atom in the goal."""
-        found: dict[Atom, list[tuple[int, bool]]] = {}
+        wanted: dict[Atom, list[tuple[int, bool]]] = {}
         for place, literal in enumerate(self.problem.goal):
-            found.setdefault(literal.atom, []).append((place, literal.positive))
-        return found
+            wanted.setdefault(literal.atom, []).append((place, literal.positive))
+        return wanted
 
     @property
     def about(self) -> Subject:
@@ -167,9 +155,9 @@ def cost_of(candidate: Mapping[str, Any]) -> float:
     return math.inf if candidate["cost"] is None else float(candidate["cost"])
 
 
-def contends(candidate: Mapping[str, Any]) -> bool:
-    """Whether a candidate was open to choice and tied with the cheapest; order breaks such ties."""
-    return Standing(marks_of(tuple(candidate["marks"])), 0).contends
+def marks_in(candidate: Mapping[str, Any]) -> Mark:
+    """Return the marks of a candidate."""
+    return marks_of(tuple(candidate["marks"]))
 
 
 def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
@@ -179,19 +167,15 @@ def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Ato
 
 def read_recorded(path: Path | str) -> list[Recorded]:
     """Read the rollouts of a file. Raises StoreError for a truncated file or one that is no record of rollouts."""
-    return [
-        Recorded(
-            str(path), number, head, tuple(_parsed(path, place, line) for place, line in enumerate(steps, number + 1))
-        )
-        for number, head, steps in _rollouts(Path(path))
-    ]
+    rollouts = []
+    for number, head, lines in _rollouts(Path(path)):
+        steps = tuple(_parsed(path, place, line) for place, line in enumerate(lines, number + 1))
+        rollouts.append(Recorded(str(path), number, head, steps))
+    return rollouts
 
 
 def read_heads(path: Path | str) -> list[Recorded]:
-    """Read the heads of a file's rollouts; steps are read on request, because files may be large.
-
-    Raises StoreError for a truncated file or one that is no record of rollouts.
-    """
+    """As `read_recorded`, but steps are read on request, because files may be large."""
     return [Recorded(str(path), number, head) for number, head, _ in _rollouts(Path(path))]
 
 
@@ -228,7 +212,7 @@ def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str
 
 
 def _is_step(path: Path, number: int, line: str) -> bool:
-    """Whether a line is the record of a step; a line with the start and end of the writer's format is not parsed."""
+    """Whether a line is the record of a step; lines in the writer's format are not parsed."""
     return bool(_STEP.match(line) and line.endswith("}")) or _parsed(path, number, line).get("record") == "step"
 
 

@@ -16,19 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from sgp.datasets.recorded import FORMAT, PACKED, Recorded, cost_of, marks_in, read_recorded
 from sgp.errors import PlanError, StoreError
 from sgp.files import whole_file, write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.recorded import FORMAT, PACKED, Recorded, read_recorded
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written, marks_of
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written
 from sgp.planning.task import State, Successor, Task
 
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
-    """Write rollouts to one JSONL file atomically; `about` describes the model (`Subject`).
-
-    Raises StoreError if the file cannot be written.
-    """
+    """Write rollouts to one JSONL file atomically; `about` describes the model (`Subject`)."""
     write_records(path, (record for rollout in rollouts for record in records(rollout, about)))
 
 
@@ -104,18 +101,14 @@ def _candidates(task: Task, step: Step) -> Iterator[dict[str, Any]]:
 
 
 def read_rollouts(path: Path | str) -> list[Rollout]:
-    """Read and replay the rollouts of a file.
-
-    Raises StoreError for a truncated file, one that is no record of rollouts, or atoms that differ from the replay;
-    PddlError and PlanError for unusable texts.
-    """
+    """Read and replay the rollouts of a file. Raises StoreError for a damaged file."""
     return [replayed(recorded) for recorded in read_recorded(path)]
 
 
 def replayed(recorded: Recorded) -> Rollout:
     """Replay a recorded rollout. Raises StoreError if its atoms differ from the replay."""
     head = recorded.head
-    try:
+    with recorded.reading():
         task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal")))
         steps = []
         state = task.init
@@ -127,13 +120,8 @@ def replayed(recorded: Recorded) -> Rollout:
             step = _step(task, state, record, f"{recorded.source}, line {number}")
             steps.append(step)
             state = step.successor.state
-        return Rollout(
-            task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"], _read_written(head)
-        )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise StoreError(
-            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-        ) from error
+        outcome, written = Outcome(head["outcome"]), _read_written(head)
+        return Rollout(task, tuple(steps), outcome, head["seconds"], head["reason"], written)
 
 
 def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> Step:
@@ -152,9 +140,9 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
     return Step(
         state=state,
         candidates=candidates,
-        costs=np.array([_cost(entry["cost"]) for entry in record["candidates"]]),
+        costs=np.array(list(map(cost_of, record["candidates"]))),
         keys=None if all(key is None for key in keys) else keys,
-        marks=np.array([marks_of(tuple(entry["marks"])) for entry in record["candidates"]], np.uint8),
+        marks=np.array(list(map(marks_in, record["candidates"])), np.uint8),
         chosen=record["chosen"],
         note=record["note"],
         written=_read_written(record),
@@ -167,12 +155,6 @@ def _written(tokens: Written) -> dict[str, Any]:
 
 def _read_written(record: Mapping[str, Any]) -> Written:
     return tuple((str(word), float(probability)) for word, probability in record.get("written", ()))
-
-
-def _cost(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise TypeError(f"a cost is {value!r}, no number")
-    return math.inf if value is None else float(value)
 
 
 def _reach(
