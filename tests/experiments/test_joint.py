@@ -60,7 +60,7 @@ def test_every_validation_selects_from_the_same_checkpoints(method, home):
 
 
 @pytest.mark.slow
-def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
+def test_a_selected_run_holds_the_second_best_for_portfolios_and_damage_is_a_sentence(method, home):
     found = train()
     run = found.runs["dynamic"]
     assert run.record["facts"]["selection"]["second"].endswith("1e12")
@@ -72,6 +72,13 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
     run.file("second.delta.safetensors").write_bytes(b"cut")
     with pytest.raises(StoreError, match="cut or changed"):
         load_planner(run.folder, "portfolio")
+    with pytest.raises(InputError, match="makes one planner"):
+        joint.train_jointly("zero-change", "gripper", "scaling")
+    train(watch=lambda validated: None)
+    (file,) = home.glob("joint/*/snapshots.json")
+    file.write_text('[{"name": 1}]')
+    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated checkpoints"):
+        train()
 
 
 @pytest.mark.slow
@@ -129,17 +136,6 @@ def test_the_first_of_equally_good_checkpoints_is_selected():
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
     sheet = joint.joint_table(joint.JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
-
-
-@pytest.mark.slow
-def test_bad_input_is_a_sentence(method, home):
-    with pytest.raises(InputError, match="makes one planner"):
-        joint.train_jointly("zero-change", "gripper", "scaling")
-    train(watch=lambda validated: None)
-    (file,) = home.glob("joint/*/snapshots.json")
-    file.write_text('[{"name": 1}]')
-    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated checkpoints"):
-        train()
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ def test_ranks_and_nearest_states_are_the_models(recorded):
     assert "miss" in first
 
 
-def test_a_map_has_every_state_that_is_shown_and_none_where_states_look_different(recorded):
+def test_maps_and_differences_of_states_are_recorded(recorded):
     schema, lifted = recorded.models
     assert lifted.training == []
     assert all(near.point is None for near in lifted.found(0, "paper").nearest)
@@ -204,9 +204,6 @@ def test_a_map_has_every_state_that_is_shown_and_none_where_states_look_differen
                 assert points.setdefault(near.state, near.point) == near.point
     one, other = schema.explained
     assert 0 < other <= one < 1
-
-
-def test_differences_say_what_holds_in_one_alone(recorded):
     for place in range(MOST):
         before, after = recorded.states(place)
         told = recorded.differences(before, after)

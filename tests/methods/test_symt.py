@@ -42,7 +42,7 @@ def test_a_vocabulary_under_the_largest_training_problem_tells_both_numbers(data
         next(METHOD.checkpoints(training, data, tmp_path, 1, "cpu"))
 
 
-def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
+def test_more_objects_than_names_end_a_rollout_and_a_run_of_another_token_table_is_refused(run, tmp_path):
     task = max(map(sgp.Task, SUITE.problems("gripper", "extrapolation")), key=lambda each: len(each.objects))
     few = sgp.train("symt", "gripper", "state-centric", device="cpu", overrides=QUICK_VIEWS | {"names": "20"})
     rollout = sgp.load_planner(few.folder).solve(task)
@@ -51,10 +51,7 @@ def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
     words = f"the problem has {count} objects to name, and the vocabulary 20 names; train with names={count} or more"
     assert rollout.reason == words
     assert sgp.load_planner(run.folder).policy.refuses(task) is None
-
-
-def test_a_run_of_another_token_table_is_refused(run, tmp_path):
-    """The files are intact, but the weights have another number of tokens than the settings."""
+    # The files are intact, but the weights have another number of tokens than the settings.
     folder = shutil.copytree(run.folder, tmp_path / run.folder.name)
     record = json.loads((folder / "run.json").read_text())
     record["training"]["names"] -= 1

@@ -26,7 +26,7 @@ def trees():
     return fit_boosted_trees(BoostingConfig(depth=4, rounds=60), data(), data(seed=1), seed=0)[0]
 
 
-def test_trees_learn_one_tree_a_round_and_column_whose_nodes_are_counted(trees, tmp_path):
+def test_trees_learn_one_tree_a_round_and_column_and_the_first_rounds_are_a_shorter_training(trees, tmp_path):
     inputs, targets = data(seed=2)
     found = trees.predict(inputs)
     assert (found.shape, found.dtype) == (targets.shape, np.float32)
@@ -37,6 +37,14 @@ def test_trees_learn_one_tree_a_round_and_column_whose_nodes_are_counted(trees, 
     (tmp_path / "model.ubj").write_bytes(b"{not a model")
     with pytest.raises(StoreError, match="is no model of XGBoost; train the run again"):
         BoostedTrees.load(tmp_path / "model.ubj", 1)
+    shorter, _ = fit_boosted_trees(BoostingConfig(depth=4, rounds=7), data(), data(seed=1), seed=0)
+    trees.after(7).save(tmp_path / "model.ubj")
+    first = BoostedTrees.load(tmp_path / "model.ubj", 7)
+    inputs, _ = data(seed=6)
+    assert np.array_equal(first.predict(inputs), shorter.predict(inputs))
+    assert first.count_nodes() == shorter.count_nodes()
+    assert len(first._booster.get_dump()) == 7 * 3
+    assert not np.array_equal(first.predict(inputs), trees.predict(inputs))
 
 
 def test_training_stops_early_and_keeps_the_best_rounds():
@@ -48,17 +56,6 @@ def test_training_stops_early_and_keeps_the_best_rounds():
     assert np.argmin(errors) == stopped.rounds - 1
     found = np.sqrt(np.mean((stopped.predict(held_out[0]) - held_out[1]) ** 2))
     assert found == pytest.approx(min(errors), rel=1e-5)
-
-
-def test_the_first_rounds_alone_are_what_a_shorter_training_gives(trees, tmp_path):
-    shorter, _ = fit_boosted_trees(BoostingConfig(depth=4, rounds=7), data(), data(seed=1), seed=0)
-    trees.after(7).save(tmp_path / "model.ubj")
-    first = BoostedTrees.load(tmp_path / "model.ubj", 7)
-    inputs, _ = data(seed=6)
-    assert np.array_equal(first.predict(inputs), shorter.predict(inputs))
-    assert first.count_nodes() == shorter.count_nodes()
-    assert len(first._booster.get_dump()) == 7 * 3
-    assert not np.array_equal(first.predict(inputs), trees.predict(inputs))
 
 
 def test_devices(monkeypatch):

@@ -136,7 +136,7 @@ def tree(task, successors=AIW):
     return ENCODER.encode(task, task.init, successors(task, task.init))
 
 
-def test_a_tree_has_its_scores_whatever_is_computed_beside_it(monkeypatch, tasks):
+def test_a_tree_and_its_depths_have_their_scores_whatever_is_computed_beside_them(monkeypatch, tasks):
     model, trees = lookahead_network(), [tree(task) for task in tasks]
     alone = [tree_scores(model, each, "cpu")[0] for each in trees]
     assert [len(each) for each in alone] == [int(each.candidates[0]) for each in trees]
@@ -145,6 +145,13 @@ def test_a_tree_has_its_scores_whatever_is_computed_beside_it(monkeypatch, tasks
         for one, other in zip(alone, tree_scores(model, concatenate_trees(trees), "cpu"), strict=True):
             assert np.allclose(one, other, rtol=1e-5, atol=1e-6)
     assert len(set(np.concatenate(alone).round(4).tolist())) > 20
+    model, trees = lookahead_network(), concatenate_trees([tree(task) for task in tasks[:3]])
+    scores, depths = model(model.graphs(*trees.joined()))
+    assert len(scores) == trees.candidates.sum()
+    assert len(depths) == trees.depths.sum()
+    expected = model.carried(trees.joined().nodes, model.graphs(*trees.joined()).arguments)
+    last = expected[-1] @ model.probe.weight[0]
+    assert depths[-1].item() == pytest.approx(last.item(), rel=1e-5)
 
 
 def test_scores_depend_on_siblings_and_names_of_objects_change_no_multiset(tasks):
@@ -156,13 +163,3 @@ def test_scores_depend_on_siblings_and_names_of_objects_change_no_multiset(tasks
     task = tasks[-1]
     alone = ENCODER.encode(task, task.init, AIW(task, task.init)[:1])
     assert abs(tree_scores(model, alone, "cpu")[0][0] - tree_scores(model, tree(task), "cpu")[0][0]) > 1e-4
-
-
-def test_depths_have_scores_of_their_own(tasks):
-    model, trees = lookahead_network(), concatenate_trees([tree(task) for task in tasks[:3]])
-    scores, depths = model(model.graphs(*trees.joined()))
-    assert len(scores) == trees.candidates.sum()
-    assert len(depths) == trees.depths.sum()
-    expected = model.carried(trees.joined().nodes, model.graphs(*trees.joined()).arguments)
-    last = expected[-1] @ model.probe.weight[0]
-    assert depths[-1].item() == pytest.approx(last.item(), rel=1e-5)

@@ -41,15 +41,7 @@ def sequences(count, length):
     return torch.randint(5, TOKENS, (count, length)), torch.ones(count, length, dtype=torch.bool)
 
 
-def test_layers_of_the_papers_size_have_its_parameters():
-    """The paper prints 7M and 16M: without the embeddings, and with weights shared within each stack."""
-    assert count(Layer(PAPER)) == 7_087_872
-    assert count(Layer(PAPER, crossing=True)) == 9_451_776
-    whole = PlanTransformer(200, 3, PAPER)
-    assert count(whole.encoder) + count(whole.decoder) == 16_539_648
-
-
-def test_attention_is_torchs():
+def test_attention_is_torchs_and_layers_of_the_papers_size_have_its_parameters():
     torch.manual_seed(0)
     own, theirs = Attention(SMALL), nn.MultiheadAttention(SMALL.hidden, SMALL.heads, batch_first=True)
     with torch.no_grad():
@@ -67,6 +59,11 @@ def test_attention_is_torchs():
     fused, nothing = own(rows, own.key_values(others), attention_mask, scores=False)
     assert torch.allclose(fused, expected, atol=1e-6)
     assert nothing is None
+    # The paper prints 7M and 16M: without the embeddings, and with weights shared within each stack.
+    assert count(Layer(PAPER)) == 7_087_872
+    assert count(Layer(PAPER, crossing=True)) == 9_451_776
+    whole = PlanTransformer(200, 3, PAPER)
+    assert count(whole.encoder) + count(whole.decoder) == 16_539_648
 
 
 @pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
@@ -94,7 +91,7 @@ def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
         assert torch.allclose(one, other, atol=1e-9)
 
 
-def test_permuting_atoms_permutes_the_encoders_tokens_and_padding_changes_nothing():
+def test_permuting_atoms_permutes_tokens_padding_changes_nothing_and_no_token_sees_a_later_one():
     encoder = model(PlanTransformer, ARITY)
     (told, real), order = atoms(2), torch.randperm(9)
     one, two = (encoder.encode(each, real, Seen()).rows for each in (told, told[:, order]))
@@ -112,6 +109,12 @@ def test_permuting_atoms_permutes_the_encoders_tokens_and_padding_changes_nothin
     for reduction in ("mean", "sum"):
         assert attention_loss(seen, reduction).item() == pytest.approx(attention_loss(padded, reduction).item())
         assert hidden_loss(seen, 6, reduction).item() == pytest.approx(hidden_loss(padded, 6, reduction).item())
+    transformer, given, (plans, written) = model(PlanTransformer, ARITY), atoms(1), sequences(1, 8)
+    one, _ = transformer(*given, plans, written)
+    plans[0, 5] = 5 + (plans[0, 5] + 1) % 30
+    two, _ = transformer(*given, plans, written)
+    assert torch.allclose(one[:, :5], two[:, :5], atol=1e-12)
+    assert not torch.allclose(one[:, 5:], two[:, 5:], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
@@ -132,15 +135,6 @@ def test_what_is_kept_gives_what_reading_all_again_gives(kind):
         done += step
         before = PastKeyValues(kept, torch.ones(1, done, dtype=torch.bool))
     assert done == 60
-
-
-def test_no_token_of_a_plan_sees_a_later_one():
-    transformer, given, (plans, written) = model(PlanTransformer, ARITY), atoms(1), sequences(1, 8)
-    one, _ = transformer(*given, plans, written)
-    plans[0, 5] = 5 + (plans[0, 5] + 1) % 30
-    two, _ = transformer(*given, plans, written)
-    assert torch.allclose(one[:, :5], two[:, :5], atol=1e-12)
-    assert not torch.allclose(one[:, 5:], two[:, 5:], atol=1e-6)
 
 
 def by_loops(seen, width):
