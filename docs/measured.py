@@ -151,6 +151,8 @@ def coverage_in_short() -> Table:
         "contrastive jumps": (ours, ["contrastive-jumps aiw"]),
         "state-centric, best of eight": (ours, planners),
         "as published": (theirs, planners),
+        "fewest unsatisfied goals, beam 3": (ours, ["goal-count unsatisfied"]),
+        "fewest unsatisfied goals, beam 1": (ours, ["goal-count unsatisfied · greedy"]),
         "nothing changes": (ours, ["zero-change wl"]),
         "a random unvisited successor": (ours, ["random-successor unvisited"]),
         "Fast Downward, LAMA's first plan": (ours, ["fast-downward lama-first"]),

@@ -47,7 +47,14 @@ FACTS = {  # of runs, by the names of metrics: what Table 3 of the paper lists, 
     "copied": "copied",
     "validation_loss": "validation_loss",
 }
-DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
+DEFAULT_METHODS = (
+    "contrastive-jumps",
+    "state-centric",
+    "contrastive-delta",
+    "goal-count",
+    "zero-change",
+    "random-successor",
+)
 
 
 @dataclass(frozen=True)

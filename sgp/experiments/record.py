@@ -166,7 +166,7 @@ def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
 
 SUITE = "state-centric"
 LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
-METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
+METHODS = (*LEARNED, ("goal-count", "unsatisfied"), ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:

@@ -33,8 +33,8 @@ TIMES = {"seconds", "training_seconds", "training_processor_seconds", "memory"}
 
 def test_deterministic_variants_run_once_and_what_trained_longest_before_begins_first(monkeypatch):
     cells = grid.grid_cells("state-centric")
-    # Domains; LSTM and jumps, three seeds each, XGBoost, contrastive delta, zero change, random.
-    assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 1 + 1 + 3)
+    # Domains; LSTM and jumps, three seeds each, XGBoost, contrastive delta, goal count, zero change, random.
+    assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 1 + 1 + 1 + 3)
     assert {cell.seed for cell in cells if cell.method == "random-successor"} == {13, 14, 15}
     assert {cell.seed for cell in cells if "xgboost" in cell.variant or cell.method == "zero-change"} == {13}
     assert len(set(grid.result_files(cells).values())) == len(cells)
