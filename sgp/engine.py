@@ -29,6 +29,7 @@ import sgp
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, InputError, PddlError, PlanError, SuiteError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import parse_plan
+from sgp.solving import with_default
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +164,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         if seconds is not None and seconds <= 0:
             return Status.TIMEOUT, f"reading the problem took more than {timeout} s", None
         planner = sgp.load_planner(run.folder, self._decoding)
-        rollouts = planner.solve_many(tasks, sgp.Limit(seconds=seconds, memory=self._memory))
+        rollouts = planner.solve_many(tasks, with_default(sgp.Limit(seconds=seconds, memory=self._memory)))
         rollout = next((rollout for rollout in rollouts if rollout.solved), rollouts[0])
         from sgp.planning.validation import confirm
 

@@ -17,6 +17,12 @@ from sgp.policies.decoding import DEFAULT
 logger = logging.getLogger(__name__)
 
 RunLike = Run | Path | str  # an opened run, or its folder
+DEFAULT_SECONDS = 60.0  # where no limit is given; measured coverage has the papers' limit on actions instead
+
+
+def with_default(limit: Limit) -> Limit:
+    """Return a limit on a problem of one's own: `DEFAULT_SECONDS` where nothing else ends a rollout."""
+    return limit if limit.ends or limit.actions is not None else replace(limit, seconds=DEFAULT_SECONDS)
 
 
 def run_for(problem: Problem) -> Run:
@@ -34,8 +40,10 @@ def solve(
     """Solve one problem by a trained run, by default the one that `run_for` finds, and return the rollout.
 
     `keep` says what the steps store: all candidates ("steps"), only the chosen ones ("plan"), or all candidates if
-    they are few ("auto"). For a disjunctive goal, return the rollout of the first disjunct that is solved.
+    they are few ("auto"). Without a limit on actions, decisions or seconds, planning ends after `DEFAULT_SECONDS`.
+    For a disjunctive goal, return the rollout of the first disjunct that is solved.
     """
+    limit = with_default(limit)
     tasks = [read_task(alternative, limit) for alternative in problem.alternatives()]
     task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)

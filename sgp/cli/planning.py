@@ -72,14 +72,15 @@ def solve(
     processor: commands.Processor = False,
     memory: commands.Memory = None,
     decisions: commands.Decisions = None,
-    horizon: Annotated[
-        int | None, typer.Option(help="Maximum actions; default, if there is no other limit: max(100, 10 x objects).")
-    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Maximum actions.")] = None,
     decoding: commands.Decoding = "default",
     html: commands.HtmlFile = None,
     keep: commands.Detail = "auto",
 ) -> None:
-    """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
+    """Solve one problem; without a limit, planning ends after 60 s.
+
+    Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error.
+    """
     from sgp import solving
     from sgp.datasets.runs import open_run
     from sgp.errors import InputError
@@ -90,10 +91,11 @@ def solve(
     from sgp.planning.validation import confirm
 
     given = Problem.from_files(domain, problem)
-    limit = limit_of(seconds, memory, horizon, decisions, processor)
+    limit = solving.with_default(limit_of(seconds, memory, horizon, decisions, processor))
     planner = solving.run_for(given) if run is None else open_run(run)
     if run is None:
-        typer.echo(f"planning with {planner.folder}", err=True)
+        within = "" if limit.seconds is None else f", at most {limit.seconds:g} s"
+        typer.echo(f"planning with {planner.folder}{within}", err=True)
     outputs = [out for out in (plan, rollout, html) if out is not None]
     files = [os.path.realpath(out) for out in outputs if os.path.isfile(out) or not os.path.exists(out)]
     if len(set(files)) < len(files):

@@ -308,6 +308,7 @@ class _Search:
         self.candidates = 0  # candidates of all decisions
         self.outcome: Outcome | None = None
         self.reason = ""
+        self.was_cut = False  # whether an unvisited candidate was beyond the horizon
         self.written: Written = ()
         self.beam = [Node(task, task.init)]
         self.visited = set(state_keys(task, task.init))
@@ -399,6 +400,7 @@ class _Search:
         rules = planner.policy.rules
         pool = Pool(self.nodes, self.choices, rankings, rules)
         unvisited, within_horizon = pool.close(set() if planner.revisits else self.visited, self.horizon)
+        self.was_cut = self.was_cut or within_horizon < unvisited
         goal = None if rules.only_chosen else pool.find_goal()
         dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
         chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
@@ -416,7 +418,7 @@ class _Search:
                 self.outcome, self.reason = Outcome.REFUSED, "; ".join(reasons)
             elif not unvisited:
                 self.outcome = Outcome.STUCK
-            elif not within_horizon:
+            elif within_horizon < unvisited:
                 self.outcome = Outcome.HORIZON
             elif pool.dead_ends:
                 self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end under delete relaxation"
@@ -431,6 +433,13 @@ class _Search:
 
     def rollout(self) -> Rollout:
         assert self.outcome is not None
+        if self.outcome is Outcome.STUCK and self.was_cut:  # a longer path might not have been
+            self.outcome, self.reason = Outcome.HORIZON, ""
+        if self.outcome is Outcome.HORIZON and not self.reason:
+            source = "" if self.limit.actions else f" ({HORIZON_PER_OBJECT} per object, at least {HORIZON_BASE})"
+            self.reason = (
+                f"the limit of {self.horizon:g} actions{source} is reached; give a higher one, or one on seconds alone"
+            )
         return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason, self.written)
 
 

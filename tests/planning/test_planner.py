@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from functools import partial
+from functools import partial, reduce
 from itertools import count
 
 import numpy as np
@@ -15,7 +15,7 @@ from sgp.planning import planner as planner_module
 from sgp.planning.clock import Clock, with_limit_checks
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner, horizon
-from sgp.planning.policy import REPLACE, Ranking, Rules
+from sgp.planning.policy import REPLACE, Ranking, Rules, one_step
 from sgp.planning.rollout import Mark, Outcome
 from sgp.planning.task import Successor, Task
 from tests.conftest import blocks_problem
@@ -131,6 +131,20 @@ def test_jumps_beyond_the_horizon_are_not_taken(two_blocks):
     assert (rollout.outcome, rollout.plan) == (Outcome.HORIZON, ())
 
 
+def test_a_dead_end_after_a_jump_beyond_the_horizon_is_reported_as_the_limit(courier):
+    delivery = parse_plan("(load q1 v1 depot)\n(drive v1 depot shop)\n(unload q1 v1 shop)")
+    end = reduce(courier.apply, delivery, courier.init)
+
+    def with_delivery(task, state):
+        return [*one_step(task, state), *([Successor(tuple(delivery), end)] if state == task.init else [])]
+
+    driving = Planner(by_name(drive=0.0, load=1.0), with_delivery)
+    assert driving.solve(courier, Limit(actions=3)).solved
+    rollout = driving.solve(courier, Limit(actions=2))
+    assert (rollout.outcome, said(rollout.plan)) == (Outcome.HORIZON, "(drive v1 depot shop)")
+    assert "2 actions" in rollout.reason
+
+
 def test_rejected_candidates_are_never_taken_and_all_rejected_is_refused(two_blocks):
     for reason, words in (("", "rejects every"), ("the plan has ended", "^the plan has ended$")):
         for revisits in (False, True):
@@ -167,7 +181,7 @@ def test_decisions_are_limited_apart_from_actions(three_blocks):
         rollout = Planner(anywhere, revisits=True).solve(three_blocks, Limit(decisions=most))
         assert (rollout.outcome, len(rollout.steps)) == (Outcome.HORIZON, most)
         assert rollout.reason == f"the limit of {most} decisions is reached"
-    assert Planner(anywhere, revisits=True).solve(three_blocks, Limit(actions=2)).reason == ""
+    assert "2 actions" in Planner(anywhere, revisits=True).solve(three_blocks, Limit(actions=2)).reason
 
     rollout = Planner(anywhere, jumps, revisits=True).solve(three_blocks, Limit(decisions=2))
     assert (len(rollout.steps), len(rollout.plan)) == (2, 4)
