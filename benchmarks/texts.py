@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
-from sgp.encoders.sentences import sentence_vectors
+from sgp.encoders.text import sentence_vectors
 from sgp.evaluation.scores import Score
 from sgp.progress import track
 

@@ -25,12 +25,12 @@ from .api import (
 )
 from .datasets.experts import expert_plans as expert_plans
 from .datasets.experts import plan_of as plan_of
+from .datasets.generation import canonical_form as canonical_form
 from .datasets.generation import generate_problems as generate_problems
+from .datasets.generation import with_names as with_names
 from .datasets.importing import import_folder as import_folder
 from .datasets.protocols import domain_instances as domain_instances
 from .datasets.protocols import protocol_splits as protocol_splits
-from .datasets.renaming import canonical_form as canonical_form
-from .datasets.renaming import with_names as with_names
 from .datasets.runs import Run as Run
 from .datasets.suite import load_suite as load_suite
 from .datasets.suite import suite_names as suite_names

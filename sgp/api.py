@@ -16,12 +16,23 @@ from sgp.analysis import diagnostics, maps
 from sgp.analysis.diagnostics import remaining_in_passing
 from sgp.analysis.explanations import step_records
 from sgp.datasets import training_data
-from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.recorded import Recorded, map_file, read_recorded
 from sgp.datasets.recording import read_rollouts, records
-from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
+from sgp.datasets.runs import (
+    Origin,
+    Run,
+    RunKey,
+    export_run,
+    find_run,
+    held_run,
+    new_run,
+    open_run,
+    place_run,
+    receive_run,
+    unpacked_run,
+)
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError

@@ -13,8 +13,8 @@ import pytest
 
 import sgp
 from sgp.compilation import loaded_extension
-from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin
+from sgp.datasets.store import locked
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.workers import ONE_THREAD

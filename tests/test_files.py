@@ -14,8 +14,8 @@ import xgboost
 
 from sgp.errors import StoreError
 from sgp.files import read_json, remove_old, whole_file, write_text
-from sgp.models.boosted_trees import BoostedTrees
-from sgp.models.linear import LinearModel
+from sgp.methods.contrastive_delta import LinearModel
+from sgp.methods.state_centric import BoostedTrees
 
 SMALL = 4096  # maximum size of a file in bytes
 LIMITED = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({SMALL}, {SMALL}))\n"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.analysis.explanations import comparable
+from sgp.datasets.generation import form_of, with_names
 from sgp.datasets.recorded import recorded_left, regrets
-from sgp.datasets.renaming import form_of, with_names
 from sgp.errors import ConfigurationError, InputError, UnsolvableProblem
 from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.clock import LimitReached

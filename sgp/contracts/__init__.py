@@ -12,11 +12,8 @@
 
 import pytest
 
-for _name in ("domains", "encoders", "methods"):
-    pytest.register_assert_rewrite(f"{__name__}.{_name}")  # before they are imported
+pytest.register_assert_rewrite(f"{__name__}.classes")  # before it is imported
 
-from sgp.contracts.domains import DomainContract  # noqa: E402
-from sgp.contracts.encoders import EncoderContract  # noqa: E402
-from sgp.contracts.methods import MethodContract  # noqa: E402
+from sgp.contracts.classes import DomainContract, EncoderContract, MethodContract  # noqa: E402
 
 __all__ = ["DomainContract", "EncoderContract", "MethodContract"]

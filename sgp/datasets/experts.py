@@ -91,12 +91,10 @@ def expert_plans(
     baseline: str = "",
     patience: int = 0,
 ) -> dict[str, ExpertPlan]:
-    """Return the plans of all problems of a split by SHA-256; missing plans are searched for, `jobs` at a time.
+    """Return the plans of a split's problems by SHA-256; missing ones (`retry`: and failures) are searched.
 
-    Each result is cached at once, so that the same call resumes after an interruption. Problems without a plan are
-    saved as failures and searched again with `retry`. After `patience` failures in a row (0: never) the rest of the
-    split is skipped (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError) is raised
-    after the other plans are saved. Plans of a `baseline` have their own folder.
+    Each result is cached at once. After `patience` failures in a row (0: never) the rest is skipped (dynamic
+    validation, appendix B). An error on one problem is raised after the other plans are saved.
     """
     saved = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
@@ -134,18 +132,21 @@ def plans_of(
     patience: int = 0,
     watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
-    """Return the plans of problems (`plan_of`) and the errors, both by SHA-256; `jobs` problems run at a time.
-
-    After `patience` problems in a row without a plan (0: never) the rest is skipped.
-    """
+    """Return plans and errors by SHA-256; after `patience` problems in a row without a plan the rest is skipped."""
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
     if not problems:
         return plans, errors
     driver = fast_downward_driver()
     failures = 0  # in a row
+
+    def make(problem: Problem) -> ExpertPlan:
+        plan = plan_of(problem, stages, driver)
+        watch(plan)
+        return plan
+
     with ThreadPoolExecutor(max_workers=jobs) as pool, progress(title, len(problems)) as bar:
-        futures = [pool.submit(_made, problem, stages, driver, watch) for problem in problems]
+        futures = [pool.submit(make, problem) for problem in problems]
         try:
             for place, (problem, future) in enumerate(zip(problems, futures, strict=True), start=1):
                 try:
@@ -166,12 +167,6 @@ def plans_of(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return plans, errors
-
-
-def _made(problem: Problem, stages: Sequence[Stage], driver: Path, watch: Callable[[ExpertPlan], None]) -> ExpertPlan:
-    plan = plan_of(problem, stages, driver)
-    watch(plan)
-    return plan
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:

@@ -1,22 +1,109 @@
-"""Problems of our own: suites from a fixed seed, and folders of generated problems."""
+"""Problems of our own: suites from a fixed seed, folders of problems, and canonical forms (by igraph's BLISS)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
+import igraph
 import numpy as np
 
-from sgp.datasets.renaming import canonical_form
-from sgp.datasets.seeded import LEVELS, TRACK_SUITE, SeededSplits, drawn, number_of, track_sizes
-from sgp.datasets.suite import Entry, Suite, SuiteDomain, load_suite, sha256_of, suite_names, write_manifest
+from sgp.datasets.suite import (
+    LEVELS,
+    TRACK_SUITE,
+    Entry,
+    SeededSplits,
+    Suite,
+    SuiteDomain,
+    drawn,
+    load_suite,
+    number_of,
+    sha256_of,
+    suite_names,
+    track_sizes,
+    write_manifest,
+)
 from sgp.domains import all_domains
 from sgp.domains.domain import Domain
 from sgp.errors import SuiteError
 from sgp.files import write_text
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import DomainText, Literal, Problem, ProblemText, format_problem
 from sgp.planning.task import Task
 from sgp.progress import track
+
+
+def with_names(task: Task, names: Mapping[str, str], order: Sequence[int] | None = None) -> Problem:
+    """Rename all objects but constants, by a map of old to new names, and optionally reorder them."""
+    text = task.text
+    objects = [parameter._replace(name=names[parameter.name]) for parameter in text.objects]
+    renamed = replace(
+        text,
+        objects=tuple(objects if order is None else (objects[place] for place in order)),
+        init=tuple(Literal(atom, True).renamed(names).atom for atom in text.init),
+        goal=tuple(literal.renamed(names) for literal in text.goal),
+    )
+    return Problem("renamed", task.problem.domain_pddl, format_problem(renamed))
+
+
+def canonical_form(task: Task) -> str:
+    """Return a hash that is equal for two problems of a domain iff they are equal up to renaming of objects."""
+    return form_of(task.domain_text, task.text)
+
+
+class Distinct:
+    """Index of a domain's problems by canonical form, which is computed only if cheaper properties are equal."""
+
+    def __init__(self, domain: DomainText):
+        self._domain = domain
+        self._lone: dict[Hashable, tuple[str, ProblemText]] = {}  # first problem of each outline
+        self._names: dict[str, str] = {}  # by form
+
+    def first(self, name: str, problem: ProblemText) -> str:
+        """Return the name of the first problem equal up to renaming of objects, which may be this problem."""
+        outline = _outline(problem)
+        if outline not in self._lone:
+            self._lone[outline] = name, problem
+            return name
+        before, first = self._lone[outline]
+        self._names.setdefault(form_of(self._domain, first), before)
+        return self._names.setdefault(form_of(self._domain, problem), name)
+
+
+def _outline(problem: ProblemText) -> Hashable:
+    """Cheap properties that equal problems share."""
+    types = Counter(tuple(sorted(object_.types)) for object_ in problem.objects)
+    init = Counter(atom.predicate for atom in set(problem.init))
+    goal = Counter((literal.atom.predicate, literal.positive) for literal in set(problem.goal))
+    return tuple(frozenset(each.items()) for each in (types, init, goal))
+
+
+def form_of(domain: DomainText, problem: ProblemText) -> str:
+    """Return a hash: equal for two problems iff they are equal up to renaming of objects other than constants."""
+    colours: list[str] = []
+    edges: list[tuple[int, int]] = []
+
+    def node(colour: str) -> int:
+        colours.append(colour)
+        return len(colours) - 1
+
+    objects = {object_.name: node(f"constant {object_.name}") for object_ in domain.constants}
+    objects |= {object_.name: node(f"object {sorted(object_.types)}") for object_ in problem.objects}
+    facts = [(f"init {atom.predicate}", atom) for atom in set(problem.init)]
+    facts += [(f"goal {literal.atom.predicate} {literal.positive}", literal.atom) for literal in set(problem.goal)]
+    for colour, atom in facts:
+        fact = node(colour)
+        for position, name in enumerate(atom.objects):
+            argument = node(f"argument {position}")
+            edges += [(fact, argument), (argument, objects[name])]
+    known, numbers = np.unique(colours, return_inverse=True)
+    graph = igraph.Graph(len(colours), edges, vertex_attrs={"colour": numbers.tolist()})
+    canonical = graph.permute_vertices(graph.canonical_permutation(color=numbers.tolist()))
+    order = sorted(tuple(sorted(edge)) for edge in canonical.get_edgelist())
+    return sha256(repr((known.tolist(), canonical.vs["colour"], order)).encode()).hexdigest()
+
 
 SUITE_SEED = 20261121
 SCALING_SUITE = "scaling"  # problems of the sizes that the domain files name under `scaling`

@@ -18,9 +18,8 @@ from itertools import chain, count, takewhile
 from pathlib import Path
 
 from sgp.datasets.experts import write_plans
-from sgp.datasets.folders import draft_folder, put_in_place
-from sgp.datasets.renaming import Distinct
-from sgp.datasets.store import home
+from sgp.datasets.generation import Distinct
+from sgp.datasets.store import draft_folder, home, put_in_place
 from sgp.datasets.subject import SPLITS
 from sgp.datasets.suite import (
     MANIFEST,
@@ -51,16 +50,8 @@ _LISTED = 3  # names in a message about ignored files
 PLAIN_SPLIT = "problems"  # split of problem files beside their domain file
 _DOMAIN_FILE = "domain"
 _DOMAIN_FOLDER = "domains"  # beside a folder of problems, with a domain file for each of them
-_SPLIT_NAMES = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "test-interpolation": "interpolation",
-    "interpolation": "interpolation",
-    "test-extrapolation": "extrapolation",
-    "extrapolation": "extrapolation",
-}
+_SPLIT_NAMES = {"train": "train", "training": "train", "validation": "validation", "valid": "validation"}
+_SPLIT_NAMES |= {f"{test}{split}": split for split in ("interpolation", "extrapolation") for test in ("test-", "")}
 _NO_INSTANCES = {*_SPLIT_NAMES, "test", "testing", "easy", "medium", "hard"}  # names of folders that are splits
 
 
@@ -173,16 +164,6 @@ def _natural(file: SourceFile) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts))
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A problem file with its split and name, and the folders between domain and file."""
-
-    file: SourceFile
-    split: str
-    name: str
-    folders: tuple[str, ...]
-
-
 @dataclass
 class _Source:
     """A future domain of the suite: its file, its folder, and its problem files."""
@@ -246,10 +227,7 @@ def _copy(tree: SourceTree, target: Path) -> None:
 
 
 def _sources(tree: SourceTree) -> list[_Source]:
-    """The domains of a folder, each with its problem files.
-
-    Copies of a domain file in the folders of instances, or below another copy, are one domain.
-    """
+    """The domains of a folder with their problem files; copies of a domain file are one domain."""
     domains: dict[tuple[str, ...], list[SourceFile]] = {}
     problems = [file for file in tree.pddl if file.domain_text is None]
     for file in tree.pddl:
@@ -351,9 +329,9 @@ def _is_instance(source: _Source, copies: list[_Source]) -> bool:
     return not any(other is not source and other.base[: len(base)] == base for other in copies)
 
 
-def _problem_files(source: _Source) -> dict[str, list[_Found]]:
-    """The problem files by split, in the order of the paper's splits, then by name."""
-    found: dict[str, list[_Found]] = {}
+def _problem_files(source: _Source) -> dict[str, dict[str, SourceFile]]:
+    """The problem files by split and name, the splits in the order of the paper, then by name."""
+    found: dict[str, dict[str, SourceFile]] = {}
     renamed: list[str] = []
     beside = Counter(file.folders for file in source.problems)
     tested = source.named and any(_like(source.file, file).endswith("_test") for file in source.problems)
@@ -370,11 +348,10 @@ def _problem_files(source: _Source) -> dict[str, list[_Found]]:
         else:
             split, inner = _split_of(folders)
         split, name = _free({"domain.pddl"}, split), "-".join((*inner, *parts))
-        names = {each.name for each in found.setdefault(split, [])}
-        own = _free(names, name, "-".join((*folders, file.name)))
-        if own != _text(name):
-            renamed.append(f"{file.place} as {own}")
-        found[split].append(_Found(file, split, own, folders))
+        free = _free(found.setdefault(split, {}), name, "-".join((*folders, file.name)))
+        if free != _text(name):
+            renamed.append(f"{file.place} as {free}")
+        found[split][free] = file
     if renamed:
         many = f"saved under another name, because theirs is taken in their split: {listed(renamed)}"
         logger.warning("%s: problem files %s", source.file.path, many)
@@ -414,17 +391,17 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
         entries: list[Entry] = []
         plans: list[ExpertPlan] = []
         distinct = Distinct(text)
-        for each in track(found, f"import {name} {split}"):
-            problem = Problem(each.name, pddl, each.file.text, str(file.path), str(each.file.path))
+        for problem_name, source_file in track(found.items(), f"import {name} {split}", len(found)):
+            problem = Problem(problem_name, pddl, source_file.text, str(file.path), str(source_file.path))
             _, declared = checked(problem)
             problem.with_whole_costs()  # raises where experts could not plan for it
             remarks += declared.remarks
             size = len(text.constants) + len(declared.objects)
-            first = distinct.first(each.name, declared)
-            like = "" if first == each.name else first
-            entries.append(Entry(each.name, size, sha256_of(problem.problem_pddl), like))
-            write_text(suite.folder / name / split / f"{each.name}.pddl", problem.problem_pddl)
-            plans += _plan_beside(tree, source, each, problem)
+            first = distinct.first(problem_name, declared)
+            like = "" if first == problem_name else first
+            entries.append(Entry(problem_name, size, sha256_of(problem.problem_pddl), like))
+            write_text(suite.folder / name / split / f"{problem_name}.pddl", problem.problem_pddl)
+            plans += _plan_beside(tree, source, source_file, problem)
         splits[split] = tuple(entries)
         if plans:
             write_plans(suite.experts / name / f"{split}.jsonl", plans)
@@ -442,12 +419,11 @@ def _log(of_domain: Iterable[str], of_problems: Iterable[str]) -> None:
         logger.warning("%s%s", first, f"; so in {len(others) + 1} problem files" if others else "")
 
 
-def _plan_beside(tree: SourceTree, source: _Source, found: _Found, problem: Problem) -> Iterable[ExpertPlan]:
+def _plan_beside(tree: SourceTree, source: _Source, of: SourceFile, problem: Problem) -> Iterable[ExpertPlan]:
     """The expert plan beside a problem, or in a folder `plans` laid out like the problems."""
-    domain = (source.base or (tree.root.name,))[-1]
-    places = [("plans", domain, *found.folders), found.file.folders]
-    files = [each for place in places for each in tree.plans.get((place, found.file.name), ())]
-    outside = tree.root.parent.joinpath("plans", domain, *found.folders, f"{found.file.name}.plan")
+    place = "plans", (source.base or (tree.root.name,))[-1], *of.folders[len(source.base) :]
+    files = [each for folders in (place, of.folders) for each in tree.plans.get((folders, of.name), ())]
+    outside = tree.root.parent.joinpath(*place, f"{of.name}.plan")
     for file in [*files, *([SourceFile.at(outside, ())] if outside.is_file() else [])]:
         tree.used.add(file.path)
         try:

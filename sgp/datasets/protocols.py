@@ -44,11 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ProtocolSplit:
-    """Training and test domains of one model by a protocol and a seed.
-
-    `max_transitions` bounds the training transitions of each domain; `shots` is the number of training transitions of
-    each action schema of a test domain that is left out.
-    """
+    """Training and test domains of one model; `shots` training transitions of each schema of a test domain left out."""
 
     suite: str
     protocol: Protocol
@@ -67,17 +63,9 @@ class ProtocolSplit:
     def sha256(self) -> str:
         """Hash of everything that determines the training data."""
         walks = (each.sha256 for name in self._learned for each in domain_instances(self.suite, name))
-        parts = (
-            self.protocol,
-            *self.train_domains,
-            str(self.seed),
-            str(self.max_transitions),
-            str(_SHARE),
-            str(_VALIDATION),
-            *walks,
-        )
-        if self.shots:
-            parts = (*parts, f"{self.shots} shots")
+        numbers = map(str, (self.seed, self.max_transitions, _SHARE, _VALIDATION))
+        shots = [f"{self.shots} shots"] if self.shots else []
+        parts = self.protocol, *self.train_domains, *numbers, *walks, *shots
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
@@ -173,12 +161,7 @@ def _instances(suite: str, manifest: str, store: Path, domain: str) -> tuple[Ins
 
 
 def split_instances(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
-    """The training and the test part of a domain.
-
-    Where whole domains are split, both are everything. Instances with equal objects and static facts are held out
-    together, and test transitions that read like a training transition are left out: the parts are disjoint (embedplan,
-    eq. 4 and 12), except that different plans share steps (eq. 8).
-    """
+    """The training and the test part of a domain (embedplan, eq. 4, 12), or all where domains are split."""
     rng = np.random.default_rng([seed, PROTOCOLS.index("extrapolation" if protocol == "multi-domain" else protocol)])
     match protocol:
         case "interpolation":

@@ -1,20 +1,20 @@
-"""Benchmark suites: problems by domain and split, with a SHA-256 of every file."""
+"""Benchmark suites: problems by domain and split, with a SHA-256 of every file; splits that are drawn from a seed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import tomllib
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from sgp.datasets.folders import restore, restore_all
-from sgp.datasets.seeded import SeededSplits
-from sgp.datasets.store import cache_folder, data_folder, home
+from sgp.datasets.store import cache_folder, data_folder, home, restore, restore_all
 from sgp.domains import get_domain
 from sgp.domains.domain import Domain
 from sgp.errors import InputError, SuiteError, expected_one_of
@@ -23,16 +23,89 @@ from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.progress import track
 
+TRACK_SUITE = "track"  # of each domain of the IPC 2023 learning track, problems of ours as large as its own
+TRAIN = "train"
+LEVELS = ("easy", "medium", "hard")
+_TRAINING, _PER_LEVEL = 60, 10
+
+
+def track_sizes(domain: Domain) -> dict[str, list[int]]:
+    """The sizes of the problems of each split of suite `track`, the nearest that the domain has; {} for other domains.
+
+    Training sizes are spaced evenly over those of the track. With L objects in its largest training problem and T in
+    its largest test problem, test j of level k (both from 1) has L (T/L)^((10 (k - 1) + j) / 30) objects.
+    """
+    if domain.track is None:
+        return {}
+    least, most = domain.track.train
+    ratio, last = domain.track.test[1] / most, len(LEVELS) * _PER_LEVEL
+    training = [least + (most - least) * number / (_TRAINING - 1) for number in range(_TRAINING)]
+    tests = [most * ratio ** (number / last) for number in range(1, last + 1)]
+    sizes = {TRAIN: training} | {level: tests[_PER_LEVEL * k :][:_PER_LEVEL] for k, level in enumerate(LEVELS)}
+    return {split: [domain.tracked.nearest(round(size)) for size in found] for split, found in sizes.items()}
+
+
+@dataclass(frozen=True)
+class SeededSplits:
+    """Splits of a suite without files: a problem is the first draw of its random stream, checked by its hash.
+
+    `suite` is the name in the domain files and part of the streams; `numpy` is the version that drew.
+    """
+
+    suite: str
+    seed: int
+    splits: tuple[str, ...]
+    numpy: str
+
+    def draw(self, domain: Domain, split: str, number: int, size: int) -> str:
+        """Problem `number` (from 1) of a split, of `size` objects without constants."""
+        if not domain.tracked.has(size):
+            raise SuiteError(
+                f"{domain.name} has no problem of {size} objects, which suite {self.suite} lists; install the version "
+                "of sgp that the suite came with"
+            )
+        stream = self.seed, number_of(self.suite), number_of(domain.name), number_of(split), number
+        return drawn(self.suite, domain, size, (*stream, 0))
+
+    def read(self, file: Path, sha256: str, domain: Domain, split: str, number: int, size: int) -> str:
+        """The text of a problem's file, which is drawn and written if it is missing or another."""
+        if file.is_file() and hashlib.sha256(content := file.read_bytes()).hexdigest() == sha256:
+            return content.decode()
+        text = self.draw(domain, split, number, size)
+        if hashlib.sha256(text.encode()).hexdigest() != sha256:
+            import numpy as np
+
+            raise SuiteError(
+                f"{file.stem} of {domain.name} {split}, drawn again by numpy {np.__version__}, is not the problem that "
+                f"suite {self.suite} lists, which numpy {self.numpy} drew; install that version of numpy and the "
+                "version of sgp that the suite came with"
+            )
+        write_text(file, text)
+        return text
+
+
+def drawn(suite: str, domain: Domain, arguments: Mapping[str, int] | int, stream: tuple[int, ...]) -> str:
+    """Generate a problem from the generator's arguments, or from a number of objects for which they are drawn."""
+    import numpy as np
+
+    rng = np.random.default_rng(stream)
+    if not isinstance(arguments, int):
+        return domain.generate(rng, **arguments)
+    return domain.generate_scaled(rng, arguments, suite == TRACK_SUITE)
+
+
+def number_of(word: str) -> int:
+    """Stable hash (CRC-32) of a word, for random streams."""
+    return zlib.crc32(word.encode())
+
+
 MANIFEST = "suite.toml"
-Value = TypeVar("Value", str, int)
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A problem of a suite: name, number of objects, and SHA-256 of the file.
-
-    `like`: name of the first earlier problem of the split that is equal up to renaming of objects, or "".
-    """
+    """A problem: name, number of objects, SHA-256, and (`like`) the first earlier one equal up to renaming."""
 
     name: str
     size: int
@@ -124,16 +197,16 @@ class Suite:
         domain_file = self.folder / found.name / "domain.pddl"
         pddl = self._checked(domain_file, found.sha256)
         entries = found.splits[split]
-        read = self._of_seed if self.seeded and split in self.seeded.splits else self._of_file
+        drawn_splits = self.seeded.splits if self.seeded else ()
         problems = []
         for place, entry in enumerate(track(entries, f"{self.name} {found.name} {split}", len(entries)), start=1):
-            file, text = read(found, split, place, entry)
+            if split in drawn_splits:
+                file, text = self._of_seed(found, split, place, entry)
+            else:
+                file = self.folder / found.name / split / f"{entry.name}.pddl"
+                text = self._checked(file, entry.sha256)
             problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
         return tuple(problems)
-
-    def _of_file(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
-        file = self.folder / domain.name / split / f"{entry.name}.pddl"
-        return file, self._checked(file, entry.sha256)
 
     def _of_seed(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
         file = cache_folder() / "suites" / self.name / domain.name / split / f"{entry.name}.pddl"
@@ -214,49 +287,43 @@ def read_suite(folder: Path, plans: Path) -> Suite:
     try:
         manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         domains = {
-            known: SuiteDomain(
-                known,
-                _of_kind(str, domain["house"]),
-                _of_kind(str, domain["sha256"]),
-                {
-                    split: tuple(
-                        Entry(
-                            problem,
-                            _of_kind(int, entry["size"]),
-                            _of_kind(str, entry["sha256"]),
-                            _of_kind(str, entry.get("like", "")),
-                        )
-                        for problem, entry in entries.items()
-                    )
-                    for split, entries in domain["splits"].items()
-                },
-            )
+            known: _typed(SuiteDomain(known, domain["house"], domain["sha256"], _splits(domain["splits"])))
             for known, domain in manifest["domains"].items()
         }
-        origin, seed = _of_kind(str, manifest["origin"]), manifest.get("seed")
-        seed = seed if seed is None else _of_kind(int, seed)
+        seed, seeded = manifest.get("seed"), manifest.get("kept_by_seed")
+        if seeded is not None:
+            if not all(isinstance(split, str) for split in seeded["splits"]):
+                raise TypeError(f"{seeded['splits']!r:.60} are not names of splits")
+            seeded = _typed(SeededSplits(seeded["suite"], manifest["seed"], tuple(seeded["splits"]), seeded["numpy"]))
         experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
-        named, seeded = manifest.get("named_stream") is True, _seeded_splits(manifest)
-        return Suite(name, folder, experts, baselines, origin, domains, seed, named, seeded)
+        named = manifest.get("named_stream") is True
+        return _typed(Suite(name, folder, experts, baselines, manifest["origin"], domains, seed, named, seeded))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
 
 
-def _seeded_splits(manifest: Mapping[str, Any]) -> SeededSplits | None:
-    """Splits of a manifest that are generated from a seed, or None."""
-    if "kept_by_seed" not in manifest:
-        return None
-    record = manifest["kept_by_seed"]
-    suite, numpy = _of_kind(str, record["suite"]), _of_kind(str, record["numpy"])
-    splits = tuple(_of_kind(str, split) for split in record["splits"])
-    return SeededSplits(suite, _of_kind(int, manifest["seed"]), splits, numpy)
+def _splits(record: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Entry, ...]]:
+    return {
+        split: tuple(_typed(Entry(problem, **entry)) for problem, entry in entries.items())
+        for split, entries in record.items()
+    }
 
 
-def _of_kind(kind: type[Value], value: Any) -> Value:
-    """Return a value of a manifest. Raises TypeError if the value has another type."""
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
+def _typed(value: Value) -> Value:
+    """Return an object read from a manifest. Raises TypeError where a text or a number has another type."""
+    record: Any = type(value)
+    for name, kinds in _kinds(record).items():
+        found = getattr(value, name)
+        if not isinstance(found, kinds) or isinstance(found, bool):
+            raise TypeError(f"{found!r:.60} is not of type {kinds[0].__name__}")
     return value
+
+
+@cache
+def _kinds(record: type[Any]) -> dict[str, tuple[type, ...]]:
+    """Return the types of the fields that are texts or numbers."""
+    hints = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(record).items()}
+    return {name: kinds for name, kinds in hints.items() if {str, int, NoneType}.issuperset(kinds)}
 
 
 def quote(value: str | Sequence[str]) -> str:
@@ -276,12 +343,8 @@ def write_manifest(suite: Suite) -> None:
         record = f"suite = {quote(seeded.suite)}, numpy = {quote(seeded.numpy)}, splits = {quote(seeded.splits)}"
         lines.append(f"kept_by_seed = {{ {record} }}")
     for name, domain in suite.domains.items():
-        lines += [
-            "",
-            f"[domains.{quote(name)}]",
-            f"house = {quote(domain.built_in)}",
-            f"sha256 = {quote(domain.sha256)}",
-        ]
+        lines += ["", f"[domains.{quote(name)}]"]
+        lines += [f"house = {quote(domain.built_in)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():
             lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
             for entry in entries:

@@ -41,11 +41,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingData(Generic[Example]):
-    """Examples to train on and to validate on, of one suite.
-
-    `domains` has each domain's PDDL by its name. `sha256` covers the PDDL of all problems and their plans. `largest` is
-    the largest number of objects in the suite.
-    """
+    """Examples to train on and to validate on; `domains` has PDDL by name, `largest` is the suite's largest problem."""
 
     suite: str
     domains: Mapping[str, str]
@@ -125,27 +121,6 @@ class DomainTexts:
         """The training problems that random subsets are drawn from: those whose plan has no action are left out."""
         return tuple(each for each in self.train if each.plan != ())
 
-    def without(self, problem: str) -> DomainTexts:
-        """The same without one training problem."""
-        rest = tuple(each for each in self.train if each.problem.name != problem)
-        if len(rest) == len(self.train) or not rest:
-            raise SuiteError(
-                f"training problem '{problem}' cannot be left out of {self.name}; expected one of several: "
-                f"{', '.join(each.problem.name for each in self.train)}"
-            )
-        return replace(self, train=rest, sha256=_hash(f"{self.sha256} without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> DomainTexts:
-        """The same with `count` of the training problems, or all if there are fewer."""
-        if count < 1 or draw < 0:
-            raise SuiteError(
-                f"{count} training problems of draw {draw} requested; expected at least 1, and a draw from 0 on"
-            )
-        order = list(range(len(self.drawable)))
-        Random(draw).shuffle(order)
-        train = tuple(self.drawable[place] for place in sorted(order[:count]))
-        return replace(self, train=train, sha256=_hash(f"{self.sha256} {count} of draw {draw}"))
-
 
 @dataclass(frozen=True)
 class Texts:
@@ -180,11 +155,28 @@ class Texts:
                 "expected one that a single domain has"
             )
         chosen = (holders or self.parts)[0]
-        return replace(self, parts=tuple(each.without(problem) if each is chosen else each for each in self.parts))
+        rest = tuple(each for each in chosen.train if each.problem.name != problem)
+        if not holders or not rest:
+            raise SuiteError(
+                f"training problem '{problem}' cannot be left out of {chosen.name}; expected one of several: "
+                f"{', '.join(each.problem.name for each in chosen.train)}"
+            )
+        changed = replace(chosen, train=rest, sha256=_hash(f"{chosen.sha256} without {problem}"))
+        return replace(self, parts=tuple(changed if each is chosen else each for each in self.parts))
 
     def drawn(self, count: int, draw: int) -> Texts:
-        """The same with `count` training problems of each domain; see `DomainTexts.drawn`."""
-        return replace(self, parts=tuple(each.drawn(count, draw) for each in self.parts))
+        """The same with `count` of the training problems of each domain, or all if there are fewer."""
+        if count < 1 or draw < 0:
+            raise SuiteError(
+                f"{count} training problems of draw {draw} requested; expected at least 1, and a draw from 0 on"
+            )
+        parts = []
+        for part in self.parts:
+            order = list(range(len(part.drawable)))
+            Random(draw).shuffle(order)
+            train = tuple(part.drawable[place] for place in sorted(order[:count]))
+            parts.append(replace(part, train=train, sha256=_hash(f"{part.sha256} {count} of draw {draw}")))
+        return replace(self, parts=tuple(parts))
 
     def replayed(self) -> Demonstrations | Problems | Transitions:
         """The data to train on."""
@@ -207,11 +199,7 @@ class Texts:
 def learning_texts(
     kind: DataKind, suite: Suite, domains: Sequence[str], stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> Texts:
-    """What a method that learns from this kind of data is trained on: splits `train` and `validation`, as text.
-
-    Missing expert plans are made first; problems for which no plan was found are left out. A domain with a single split
-    is trained on that; without a split `validation`, every fifth training problem (at least the last) is held out.
-    """
+    """What a method is trained on, as text: splits `train` and `validation`, if any; missing plans are made."""
     requested = {suite.domain(name).name for name in domains}
     if not requested:
         raise SuiteError(f"no domain is named; expected some of suite {suite.name}: {', '.join(suite.domains)}")
@@ -252,10 +240,7 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
 def given_texts(
     kind: DataKind, problems: Sequence[Problem], plans: Sequence[Plan] | None = None, jobs: int = 1
 ) -> Texts:
-    """What a method that learns from this kind of data is trained on where problems of one domain are given, as text.
-
-    Expert plans are made for problems without a plan; those for which none is found are left out.
-    """
+    """What a method is trained on where problems of one domain are given, as text; missing plans are made."""
     if not problems:
         raise SuiteError("no problem to learn from is given; expected at least one")
     domain, largest = _domain_of(problems)
@@ -348,11 +333,9 @@ def steps_of(trajectory: Trajectory) -> list[Transition]:
     return [Transition(trajectory.task, before, action, after) for before, action, after in steps]
 
 
-def trajectories(
-    suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
-) -> list[Trajectory]:
+def trajectories(suite: Suite, domain: str, split: str) -> list[Trajectory]:
     """The expert trajectories of a split, replayed; problems without a plan are left out."""
-    return [each.replayed() for each in demonstrations(suite, domain, split, stages, jobs)]
+    return [each.replayed() for each in demonstrations(suite, domain, split)]
 
 
 def demonstrations(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import cycle, repeat
+from itertools import accumulate, cycle, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,11 +50,7 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True)
 class Walks:
-    """Plans of an instance, and a sample of its reachable states, as files hold them.
-
-    If `optimal`, plans are random optimal ones and states uniform over the state space; else there is an expert's plan
-    for each start, and states are reached by random steps from the plans' states.
-    """
+    """Plans and a sample of states: random `optimal` ones, else an expert's for each start and random steps."""
 
     optimal: bool
     plans: tuple[Walk, ...]
@@ -138,13 +134,8 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
         Walk(_fluent_atoms(each, each.init), plan) for each in tasks if (plan := experts.get(each.problem.sha256))
     )
     if len(walks) < len(starts):
-        logger.warning(
-            "%s %s: %d of %d starts are left out, of which no plan with an action was found",
-            domain,
-            split,
-            len(starts) - len(walks),
-            len(starts),
-        )
+        lacking = f"{len(starts) - len(walks)} of {len(starts)} starts"
+        logger.warning("%s %s: %s are left out, of which no plan with an action was found", domain, split, lacking)
     task = Task(starts[0], mode="lifted")
     return Walks(False, walks, tuple(_met(task, [_replayed(task, walk) for walk in walks], rng)))
 
@@ -251,10 +242,7 @@ def _met(task: Task, walks: Sequence[Trajectory], rng: np.random.Generator) -> I
 
 
 def _replayed(task: Task, walk: Walk) -> Trajectory:
-    states = [task.state_with(walk.start)]
-    for action in walk.plan:
-        states.append(task.apply(states[-1], action))
-    return Trajectory(task, walk.plan, tuple(states))
+    return Trajectory(task, walk.plan, tuple(accumulate(walk.plan, task.apply, initial=task.state_with(walk.start))))
 
 
 def _fluent_atoms(task: Task, state: State) -> Atoms:

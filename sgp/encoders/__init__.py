@@ -25,28 +25,24 @@ class StateEncoder(Protocol):
     @property
     def dimension(self) -> int:
         """Length D of an embedding."""
-        ...
 
     def refuses(self, task: Task) -> str | None:
         """Return why the task cannot be embedded, or None. Raises DomainMismatch for another domain's task."""
 
     def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
         """Return the embeddings [n, D] of states."""
-        ...
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> Embeddings:
         """Return the embeddings [n, D] of all candidates, ordered by state."""
-        ...
+        return self.embed(task, [candidate.state for choice in choices for candidate in choice])
 
     def embed_goal(self, task: Task) -> Embeddings:
         """Return the embedding [D] of the goal."""
-        ...
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """Describe columns of an embedding in words."""
-        ...
 
 
 @runtime_checkable
@@ -60,33 +56,27 @@ class EncoderKind(Protocol):
     @property
     def key(self) -> str:
         """Unique key of the encoder."""
-        ...
 
     @property
     def title(self) -> str:
         """Display name."""
-        ...
 
     @property
     def libraries(self) -> Sequence[str]:
         """Names of the required distributions, as `pip install` takes them."""
-        ...
 
     @property
     def invariant(self) -> bool:
         """Whether embeddings do not depend on the names of objects."""
-        ...
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> StateEncoder:
         """Fit an encoder for at most `largest` objects to states of training tasks of one domain."""
-        ...
 
     def save(self, encoder: Any, path: Path) -> None:
         """Write the encoder to a file. Raises StoreError if writing fails."""
 
     def load(self, path: Path, domain_text: DomainText, largest: int) -> StateEncoder:
         """Read an encoder of this domain from a file. Raises StoreError for a damaged file."""
-        ...
 
 
 BUILT_IN_ENCODERS = ("wl", "fsf", "text")

@@ -11,20 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.domains.domain import Domain
+from sgp.encoders import StateEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Task
 
 PADDING = -99.0  # value of a slot beyond the problem's objects (state-centric, appendix F.1)
 DONT_CARE = -10.0  # value of a variable that the goal does not constrain (state-centric, appendix F.1)
 
 
-class FSFEncoder:
-    """Encoder to vectors [N + 1] of slot values: slot 0 for the global variable, slot i for object i of at most N.
-
-    Objects without a variable (rooms, locations) have the value 0. The paper's text has N + 1 slots, its Table 3 counts
-    N. Raises ConfigurationError for a domain without slots.
-    """
+class FSFEncoder(StateEncoder):
+    """Encoder to slot values [N + 1]: the global variable, then at most N objects (0 for those without a variable)."""
 
     def __init__(self, domain: Domain, objects: int):
         if domain.slots is None:
@@ -55,12 +52,6 @@ class FSFEncoder:
         for row, state in zip(rows, states, strict=True):
             self._fill(task, row, map(task.fluent, task.fluents(state)))
         return rows
-
-    def embed_candidates(
-        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
-    ) -> NDArray[np.float32]:
-        """Return the slot values [n, N + 1] of all candidates of one task's states, ordered by state."""
-        return self.embed(task, [candidate.state for choice in choices for candidate in choice])
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
         """Return the slot values [N + 1] of the goal."""

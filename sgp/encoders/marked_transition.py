@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from sgp.encoders.atom_numbers import AtomNumbers
 from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.marked_colours import MarkedLayout
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
-from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
+from sgp.encoders.marked_words import SCALARS_IN_WORDS, TransitionWords, Walked
+from sgp.encoders.relations import AtomNumbers
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
@@ -46,10 +46,7 @@ _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are comput
 
 @dataclass(frozen=True)
 class MarkedConfig:
-    """Selection of features. Defaults were chosen on generated problems, never on a test split.
-
-    Raises ConfigurationError for a value out of range.
-    """
+    """Selection of features. Defaults were chosen on generated problems, never on a test split."""
 
     iterations: int = 2  # rounds of colour refinement
     open_atoms: int = 1  # maximal atoms of an open walk; 0: no open walks
@@ -68,10 +65,7 @@ class MarkedConfig:
 
 
 class Embedded(NamedTuple):
-    """Sparse embeddings [b, D] of transitions: the sorted columns of each row i, and the row's two numbers [b, 2].
-
-    A column that occurs n times in a row has the value n.
-    """
+    """Sparse embeddings [b, D]: the sorted columns of each row i (n times for the value n), and two numbers [b, 2]."""
 
     first: NDArray[np.int64]  # [b + 1]
     columns: NDArray[np.int64]
@@ -113,11 +107,7 @@ class MarkedTransitionEncoder:
         transitions: Sequence[tuple[Task, State, Sequence[Successor]]],
         tasks: Sequence[Task] = (),
     ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
-        """Collect the features of the transitions from training states to their candidates, and embed them.
-
-        The argument positions of walks are chosen over all `tasks`, by default those of the transitions. Raises
-        ConfigurationError if there are no transitions.
-        """
+        """Collect and embed the features of training transitions; positions of walks are chosen over all `tasks`."""
         if not transitions:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
         tasks = tasks or list(dict.fromkeys(task for task, _, _ in transitions))
@@ -157,8 +147,7 @@ class MarkedTransitionEncoder:
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """Describe columns in words, each by the first transition that has the feature."""
         config, graph = self.config, self._graph(task)
-        depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
-        transitions = TransitionWords(depths, task, state, graph.object_colours, graph.kind, self.walked)
+        transitions = TransitionWords(config, task, state, graph.object_colours, graph.kind, self.walked)
         words: dict[int, str] = {}
         for successor in choice:
             words = transitions.of(successor.state) | words
@@ -191,19 +180,9 @@ class MarkedTransitionEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         changes, config = graph.changes([state], [choice]), self.config
-        features = transition_features(
-            graph.layout,
-            config.iterations,
-            config.open_atoms,
-            config.closed_atoms,
-            config.passed_atoms,
-            config.counted,
-            changes.atoms,
-            changes.first_change,
-            changes.changed,
-            vocabulary,
-            stop_flag(),
-        )
+        extent = config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
+        atoms = changes.atoms, changes.first_change, changes.changed
+        features = transition_features(graph.layout, *extent, *atoms, vocabulary, stop_flag())
         check_limits()
         return features
 
@@ -270,21 +249,14 @@ class _Graph(AtomNumbers):
         super().__init__(task)
         self._walked = walked
         self._goal = {literal.atom: literal.positive for literal in task.goal}
-        constants = {constant.name for constant in task.domain_text.constants}
+        constants = {constant.name: constant.name for constant in task.domain_text.constants}
         unary: dict[str, list[str]] = {}
         for atom in task.static_atoms:
             if len(atom.objects) == 1:
                 unary.setdefault(atom.objects[0], []).append(atom.predicate)
         self._object_colour = [
-            _hash(
-                "object",
-                *sorted(item.types),
-                "",
-                *sorted(unary.get(item.name, ())),
-                "",
-                item.name if item.name in constants else "",
-            )
-            for item in task.objects
+            _hash("object", *sorted(types), "", *sorted(unary.get(name, ())), "", constants.get(name, ""))
+            for name, types in task.objects
         ]
         self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a cache

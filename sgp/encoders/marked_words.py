@@ -7,7 +7,7 @@ records for every hash the objects and atoms from which it was computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sgp.planning.pddl import OBJECT as ROOT
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task
 
+if TYPE_CHECKING:
+    from sgp.encoders.marked_transition import MarkedConfig
+
 SCALARS_IN_WORDS = ("log2 of the number of actions", "the goal is reached")
 _LISTED = 4  # maximal number of atoms in a description
 
@@ -24,21 +27,12 @@ Walked = Mapping[str, Sequence[int]]  # for each predicate, the argument positio
 Colours = list[dict["Atom | str", int]]  # colours of atoms and objects, by level of refinement
 
 
-class Depths(NamedTuple):
-    """Extent of the features (fields of `MarkedConfig`)."""
-
-    iterations: int
-    open_atoms: int
-    closed_atoms: int
-    passed_atoms: bool = False
-
-
 class TransitionWords:
     """Descriptions of the features of transitions from one state."""
 
     def __init__(
         self,
-        depths: Depths,
+        config: MarkedConfig,
         task: Task,
         state: State,
         objects: Mapping[str, int],
@@ -46,14 +40,15 @@ class TransitionWords:
         walked: Walked,
     ):
         """`objects` has initial colours, `kind` returns kind hashes, `walked` has the positions where walks enter."""
-        self.depths, self.task, self.objects, self.kind, self.walked = depths, task, objects, kind, walked
+        self.config, self.task, self.objects, self.kind, self.walked = config, task, objects, kind, walked
         self.goal = {literal.atom: literal.positive for literal in task.goal}
         self.kinds = _kinds(task)
         self.static = {atom for atom in task.static_atoms if len(atom.objects) > 1}
         self.before = self._true(state)
         self.atoms = self.before | set(self.goal)
         self.plain = self.refine(self.atoms, self.before, self.before)
-        self.alone = self._alone() if depths.passed_atoms else {}
+        unary = _around(atom for atom in self.atoms if len(atom.objects) == 1) if config.passed_atoms else {}
+        self.alone = {name: [atom for atom, _ in near] for name, near in unary.items()}  # each object's unary atoms
         self.passed = {**self.objects, **{name: self._passed(name) for name in self.alone}}
 
     def of(self, state: State) -> dict[int, str]:
@@ -62,14 +57,6 @@ class TransitionWords:
 
     def _true(self, state: State) -> set[Atom]:
         return {self.task.fluent(index) for index in self.task.fluents(state)} | self.static
-
-    def _alone(self) -> dict[str, list[Atom]]:
-        """Return each object's unary atoms."""
-        found: dict[str, list[Atom]] = {}
-        for atom in sorted(self.atoms):
-            if len(atom.objects) == 1:
-                found.setdefault(atom.objects[0], []).append(atom)
-        return found
 
     def _passed(self, name: str) -> int:
         """Return an object's colour within walks."""
@@ -82,7 +69,7 @@ class TransitionWords:
         first: dict[Atom | str, int] = {atom: self.mark(atom, before, after) for atom in atoms}
         first.update(self.objects)
         levels: Colours = [first]
-        for _ in range(self.depths.iterations):
+        for _ in range(self.config.iterations):
             levels.append(refined(levels[-1], atoms, self.objects, around))
         return levels
 
@@ -136,17 +123,14 @@ class _Transition:
         self.words: dict[int, str] = {}
         self._add_colours()
         tokens = self._add_tokens()
-        if state.depths.open_atoms or state.depths.closed_atoms:
+        if state.config.open_atoms or state.config.closed_atoms:
             self._add_walks(tokens)
-
-    def _add(self, feature: int, words: str) -> None:
-        self.words.setdefault(feature, words)
 
     def _add_colours(self) -> None:
         for level, colours in enumerate(self.state.refine(self.atoms, self.state.before, self.after)):
             for node, colour in colours.items():
                 if self.state.plain[level].get(node) != colour:
-                    self._add(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
+                    self.words.setdefault(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
 
     def _add_tokens(self) -> dict[str, int]:
         around = _around(self.changed)
@@ -156,14 +140,15 @@ class _Transition:
             colours = refined(colours, self.changed, around, around)
         for atom in sorted(self.changed):
             others = sorted({other for name in atom.objects for other, _ in around[name]} - {atom})
-            self._add(_pair(TOKEN, _number(ATOM, 0), colours[atom]), f"{self._atom(atom)}{self._beside(others)}")
+            words = self._atom(atom) + (f"; also {self._listed(others)}" if others else "")
+            self.words.setdefault(_pair(TOKEN, _number(ATOM, 0), colours[atom]), words)
         for name, near in around.items():
             words = f"of {self._object(name)} changes only: {self._listed(atom for atom, _ in near)}"
-            self._add(_pair(TOKEN, _number(OBJECT, 0), colours[name]), words)
+            self.words.setdefault(_pair(TOKEN, _number(OBJECT, 0), colours[name]), words)
         return {name: colours[name] for name in around}
 
     def _add_walks(self, tokens: dict[str, int]) -> None:
-        state, first = self.state, self.state.plain[0]
+        state, first, add = self.state, self.state.plain[0], self.words.setdefault
 
         def walk(name: str, walked: int, path: tuple[Atom, ...], before: tuple[Atom, ...], start: str) -> None:
             for atom, place in self.around.get(name, ()):
@@ -171,26 +156,23 @@ class _Transition:
                     continue
                 length, way = len(path) + 1, (*before, atom)
                 entered = place in state.walked.get(atom.predicate, ())
-                if entered and len(atom.objects) == 1 and length <= state.depths.open_atoms:
-                    self._add(_pair(OPEN, walked, first[atom]), f"{start} changes, beside it {self._listed(way)}")
+                if entered and len(atom.objects) == 1 and length <= state.config.open_atoms:
+                    add(_pair(OPEN, walked, first[atom]), f"{start} changes, beside it {self._listed(way)}")
                 for out, other in enumerate(atom.objects):
                     if out == place:
                         continue
                     step = _pair(STEP, walked, _pair(STEP, first[atom], 64 * place + out))
                     if other in tokens:
                         from_end = out in state.walked.get(atom.predicate, ())
-                        if length <= state.depths.closed_atoms and (from_end if path else entered):
-                            self._add(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
+                        if length <= state.config.closed_atoms and (from_end if path else entered):
+                            add(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
                         continue
                     if not entered:
                         continue
-                    step, way = (
-                        _pair(STEP, step, state.passed[other]),
-                        (*before, atom, *state.alone.get(other, ())),
-                    )
-                    if length <= state.depths.open_atoms:
-                        self._add(_pair(OPEN, step, 0), f"{start} changes, beside it {self._listed(way)}")
-                    if length < max(state.depths.open_atoms, state.depths.closed_atoms):
+                    step, way = (_pair(STEP, step, state.passed[other]), (*before, atom, *state.alone.get(other, ())))
+                    if length <= state.config.open_atoms:
+                        add(_pair(OPEN, step, 0), f"{start} changes, beside it {self._listed(way)}")
+                    if length < max(state.config.open_atoms, state.config.closed_atoms):
                         walk(other, step, (*path, atom), way, start)
 
         for name, token in tokens.items():
@@ -234,9 +216,6 @@ class _Transition:
             words = [self._atom(atom) for atom in there]
         more = f", and {len(words) - _LISTED} more" if len(words) > _LISTED else ""
         return ", ".join(words[:_LISTED]) + more
-
-    def _beside(self, others: list[Atom]) -> str:
-        return f"; also {self._listed(others)}" if others else ""
 
     def _atom(self, atom: Atom) -> str:
         """Describe an atom, its change, and its sign in the goal."""

@@ -1,8 +1,10 @@
-"""States as relations over numbered objects, in arrays: the input of a relational graph neural network."""
+"""A task's objects and atoms as numbers, and states as relations over them: arrays for kernels and networks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -10,9 +12,95 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.atom_numbers import AtomNumbers
-from sgp.planning.pddl import OBJECT, DomainText
-from sgp.planning.task import State, Successor, Task, TaskCache
+from sgp.planning.pddl import OBJECT, Atom, DomainText
+from sgp.planning.task import Candidates, State, Successor, Task, TaskCache
+
+_UNKNOWN = -1
+
+
+class Changes(NamedTuple):
+    """The true fluent atoms of s states, and the atoms in which each of their b candidates differs from its state.
+
+    State i has `atoms[first_atom[i] : first_atom[i + 1]]` and the candidates from `first_candidate[i]` on; candidate j
+    differs in `changed[first_change[j] : first_change[j + 1]]`.
+    """
+
+    first_atom: NDArray[np.int64]  # [s + 1]
+    atoms: NDArray[np.int32]
+    first_candidate: NDArray[np.int64]  # [s + 1]
+    first_change: NDArray[np.int64]  # [b + 1]
+    changed: NDArray[np.int32]
+
+
+class AtomNumbers:
+    """A task's objects and atoms as numbers; atoms are numbered, and described, when first needed."""
+
+    def __init__(self, task: Task):
+        self._task_reference = weakref.ref(task)  # a strong reference would keep the task alive in the encoder's cache
+        self.objects = {item.name: place for place, item in enumerate(task.objects)}
+        self.atoms: dict[Atom, int] = {}
+        # Typed arrays, because these grow over a rollout and are copied often.
+        self.first_argument, self.arguments = array("i", [0]), array("i")
+        self._fluents = np.full(1, _UNKNOWN, np.int32)  # numbers by the task's indices of fluent atoms
+
+    def number(self, atom: Atom) -> int:
+        """Return the number of an atom."""
+        number = self.atoms.get(atom)
+        if number is None:
+            number = self.atoms[atom] = len(self.atoms)
+            self.arguments.extend([self.objects[name] for name in self.describe(atom)])
+            self.first_argument.append(len(self.arguments))
+        return number
+
+    def describe(self, atom: Atom) -> Sequence[str]:
+        """Return the names of a new atom's arguments."""
+        return atom.objects
+
+    def of(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the start of each state's atoms [b + 1] and the numbers of the states' true fluent atoms."""
+        first, fluents = [0], list[int]()
+        for state in states:
+            fluents += state.get_fluent_atoms()
+            first.append(len(fluents))
+        return np.array(first, np.int64), self._numbers(np.array(fluents, np.int32))
+
+    def changes(self, states: Sequence[State], choices: Sequence[Sequence[Successor]]) -> Changes:
+        """Return the true atoms of states and the changes to their candidates."""
+        pairs = zip(states, choices, strict=True)
+        parts = [Candidates.of(self._task, state, choice) for state, choice in pairs]
+        nothing = np.empty(0, np.int32)
+        before = np.cumsum([0, *(len(part.changed) for part in parts)])  # changes of earlier states' candidates
+        return Changes(
+            np.cumsum([0, *(len(part.fluents) for part in parts)]),
+            self._numbers(np.concatenate([nothing, *(part.fluents for part in parts)])),
+            np.cumsum([0, *map(len, parts)]),
+            np.concatenate([[0], *(part.indptr[1:] + more for part, more in zip(parts, before, strict=False))]),
+            self._numbers(np.concatenate([nothing, *(part.changed for part in parts)])),
+        )
+
+    def _numbers(self, fluents: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the numbers of fluent atoms by the task's indices."""
+        try:
+            numbers = self._fluents[fluents]
+        except IndexError:
+            numbers = np.full(1, _UNKNOWN, np.int32)
+        if len(fluents) and numbers.min() == _UNKNOWN:
+            new = np.unique(fluents)
+            if new[-1] >= len(self._fluents):
+                grown = np.full(2 * int(new[-1]) + 64, _UNKNOWN, np.int32)
+                grown[: len(self._fluents)] = self._fluents
+                self._fluents = grown
+            for index in new[self._fluents[new] == _UNKNOWN].tolist():
+                self._fluents[index] = self.number(self._task.fluent(index))
+            numbers = self._fluents[fluents]
+        return np.asarray(numbers)
+
+    @property
+    def _task(self) -> Task:
+        task = self._task_reference()
+        assert task is not None, "states outlived their task"
+        return task
+
 
 Arguments = NDArray[np.int32]  # int32 halves the memory of the training states
 
@@ -52,12 +140,17 @@ class RelationalStates:
 
     def parts(self, weight: int) -> Iterator[RelationalStates]:
         """Yield consecutive parts of at most `weight` arguments; a state with more arguments is a part of its own."""
-        start, ends = 0, np.cumsum(self.weights)
-        while start < len(self):
-            before = ends[start - 1] if start else 0
-            stop = max(int(np.searchsorted(ends, before + weight, "right")), start + 1)
-            yield self.select(np.arange(start, stop))
-            start = stop
+        yield from map(self.select, self.places(weight))
+
+    def places(self, weight: int) -> list[NDArray[np.int64]]:
+        """Return the indices of the states in each of these parts."""
+        cuts, total = list[int](), 0
+        for place, more in enumerate(self.weights.tolist()):
+            total += more
+            if total > weight and place:
+                cuts.append(place)
+                total = more
+        return np.split(np.arange(len(self)), cuts) if len(self) else []
 
     def joined_arguments(self) -> dict[str, NDArray[np.int64]]:
         """Return each relation's tuples [m, arity], with the objects of all states numbered consecutively."""
@@ -82,9 +175,8 @@ def concatenate(parts: Sequence[RelationalStates]) -> RelationalStates:
 class RelationalEncoder:
     """Encoder of states as relations: three for each predicate (state, true goals, false goals) and one for each type.
 
-    A goal atom is in the relation of the state's true or false goal atoms, as in pymimir-rgnn, in addition to the
-    state's own relation. An atom without objects is a tuple of every object, so that the network sees it. An object is
-    in the relations of its type and of all supertypes except the root. Static atoms are included.
+    A goal atom is in a goal relation (as in pymimir-rgnn) and in the state's own. An atom without objects is a tuple of
+    every object. An object is in the relations of its type and all supertypes except the root.
     """
 
     def __init__(self, domain: DomainText):
@@ -93,8 +185,7 @@ class RelationalEncoder:
         for name, arity in domain.predicates.items():
             for relation in (name, _goal_relation(name, True), _goal_relation(name, False)):
                 found[relation] = max(arity, 1)
-        types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some types are declared only as parents
-        found |= {_type_relation(name): 1 for name in types}
+        found |= {_type_relation(name): 1 for name in supertypes(domain, domain.types)}
         self.relations: Mapping[str, int] = dict(sorted(found.items()))  # arities; a network depends on the order
         self._numberings: TaskCache[Numbering] = TaskCache()
 
@@ -103,13 +194,7 @@ class RelationalEncoder:
         task.require_domain(self.domain)
         if not task.objects:
             return "the problem has no objects, which a relational network computes with"
-        negated = [str(literal.atom) for literal in task.goal if not literal.positive]
-        if negated:
-            return (
-                f"the goal wants {negated[0]} to be false, but relations have only the positive atoms of a goal; "
-                "replace it by a predicate that is true instead"
-            )
-        return None
+        return refusal_of_goal(task, "relations")
 
     def encode(self, task: Task, states: Sequence[State]) -> RelationalStates:
         """Return the relations of states of one task, for which `refuses` returns None."""
@@ -124,11 +209,7 @@ class RelationalEncoder:
 
 
 class AtomChanges(NamedTuple):
-    """The atoms in which candidates differ from their state; change i belongs to candidate `owners[i]`.
-
-    `arguments` [m, longest arity] are padded. `added` is true for atoms of the candidate that the state lacks, `wanted`
-    for goal atoms.
-    """
+    """The atoms in which candidates differ from their state: `added` ones, and `wanted` ones of the goal."""
 
     owners: NDArray[np.int64]
     predicates: NDArray[np.int64]
@@ -152,7 +233,7 @@ class Numbering(AtomNumbers):
         self._static = np.array([self.number(atom) for atom in task.static_atoms], np.int64)
         self._kinds: dict[str, list[int]] = {}
         for place, item in enumerate(task.objects):
-            for kind in set().union(*map(text.supertypes, item.types)) - {OBJECT}:
+            for kind in supertypes(text, item.types):
                 self._kinds.setdefault(_type_relation(kind), []).append(place)
         self._tables: tuple[NDArray[np.int64], Arguments] | None = None
 
@@ -211,6 +292,28 @@ class Numbering(AtomNumbers):
             predicates = np.array([self.predicates[atom.predicate] for atom in self.atoms], np.int64)
             self._tables = predicates, arguments
         return self._tables
+
+
+def refusal_of_goal(task: Task, what: str) -> str | None:
+    """Return why a goal with negated literals cannot be represented by relations or tokens, or None."""
+    negated = next((literal.atom for literal in task.goal if not literal.positive), None)
+    if negated is None:
+        return None
+    return (
+        f"the goal wants {negated} to be false, but {what} have only the positive atoms of a goal; replace it by a "
+        "predicate that is true instead"
+    )
+
+
+def refusal_of_schemas(domain: DomainText, task: Task) -> str | None:
+    """Return why a task whose actions are not those of the domain cannot be represented, or None."""
+    names = ", ".join(sorted(set(task.domain_text.schemas) ^ set(domain.schemas)))
+    return f"actions {names} are cases of one with quantifiers, which other problems have otherwise" if names else None
+
+
+def supertypes(domain: DomainText, types: Iterable[str]) -> set[str]:
+    """Return types with all their supertypes but the root; some types are declared only as parents."""
+    return set().union(*map(domain.supertypes, types)) - {OBJECT}
 
 
 def _goal_relation(predicate: str, holds: bool) -> str:

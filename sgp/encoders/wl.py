@@ -1,7 +1,4 @@
-"""Weisfeiler-Leman features of states (state-centric, appendix E).
-
-wlplan collects the vocabulary; our kernels compute the histograms, which equal wlplan's.
-"""
+"""Weisfeiler-Leman features of states (state-centric, appendix E), with the vocabulary and the histograms of wlplan."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.atom_numbers import AtomNumbers, Changes
 from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
+from sgp.encoders.relations import AtomNumbers, Changes
 from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import write_text
@@ -32,10 +29,7 @@ Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
 
 @dataclass(frozen=True)
 class WLConfig:
-    """Parameters of colour refinement and collection. Defaults: state-centric, appendix E.4.
-
-    Raises ConfigurationError for a value out of range.
-    """
+    """Parameters of colour refinement and collection. Defaults: state-centric, appendix E.4."""
 
     iterations: int = 2  # k, rounds of colour refinement
     hash: Hash = "multiset"  # "multiset": neighbourhoods count the occurrences of a colour
@@ -46,10 +40,7 @@ class WLConfig:
 
 
 class InstanceGraph(AtomNumbers):
-    """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels.
-
-    Atoms are numbered in advance if the task has a grounded model, otherwise when first needed.
-    """
+    """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels."""
 
     def __init__(self, task: Task, vocabulary: Vocabulary):
         super().__init__(task)
@@ -79,15 +70,8 @@ class InstanceGraph(AtomNumbers):
     def start_colouring(self, with_static: bool) -> Colouring:
         """Return a colouring of the graph in which no fluent atom is true."""
         vocabulary = self._vocabulary
-        return start_colouring(
-            self.layout,
-            vocabulary.table,
-            vocabulary.iterations,
-            vocabulary.multiset,
-            self._max_arity,
-            with_static,
-            vocabulary.dimension,
-        )
+        known = vocabulary.table, vocabulary.iterations, vocabulary.multiset
+        return start_colouring(self.layout, *known, self._max_arity, with_static, vocabulary.dimension)
 
     def colouring(self, with_static: bool) -> Colouring:
         """Return the cached colouring, of any state, which kernels move from state to state."""
@@ -114,11 +98,7 @@ class InstanceGraph(AtomNumbers):
 
 
 class WLEncoder:
-    """Encoder of states as histograms of WL colours of the instance learning graph, static atoms included.
-
-    The vocabulary is collected once from training states; other colours are dropped. The goal's embedding is that of a
-    state with the goal atoms and without static atoms.
-    """
+    """Encoder of states as histograms of WL colours of training states; the goal is a state without static atoms."""
 
     def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText, static: bool = True):
         self.vocabulary, self.domain_text = vocabulary, domain_text
@@ -128,10 +108,7 @@ class WLEncoder:
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
-        """Collect the vocabulary from states of training tasks of one domain with wlplan.
-
-        Raises ConfigurationError without a task, and StoreError for a vocabulary of another version of wlplan.
-        """
+        """Collect the vocabulary from states of training tasks of one domain with wlplan."""
         gathered = list(states)
         if not gathered:
             raise ConfigurationError("a WL vocabulary needs at least one training task; there is none")
@@ -160,10 +137,7 @@ class WLEncoder:
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> NDArray[np.float32]:
-        """Return the histograms [n, D] of all candidates of one task's states, ordered by state.
-
-        They equal those of `embed`, but are computed incrementally from each state's graph.
-        """
+        """Return the histograms [n, D] of all candidates, ordered by state, computed incrementally from the state's."""
         graph = self._graph(task)
         changes = graph.changes(states, choices)
         return self._histograms(graph, graph.colouring(self.static), changes)
@@ -196,10 +170,7 @@ class WLEncoder:
 
     @classmethod
     def load(cls, path: Path, domain_text: pddl.DomainText) -> WLEncoder:
-        """Read a vocabulary that `save` wrote for this domain.
-
-        Raises StoreError for a file that is damaged or of another version of wlplan.
-        """
+        """Read a vocabulary; raises StoreError for a damaged file or one of another version of wlplan."""
         return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
 
     def _graph(self, task: Task) -> InstanceGraph:

@@ -14,7 +14,6 @@ import numpy as np
 from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.wl import UNSEEN, neighbour_hash, start_hash
 from sgp.errors import StoreError
-from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task
 
 WLPLAN_VERSION = "2.1.0"  # the format of the JSON depends on the version
@@ -106,10 +105,7 @@ def predicate_places(predicates: Mapping[str, int]) -> dict[str, int]:
 
 
 def predicate_colour(place: int, goal: bool | None, true: bool) -> int:
-    """Return wlplan's initial colour of an atom of the predicate at `place`.
-
-    `goal` is True for a positive goal atom, False for a negated one, and None for other atoms.
-    """
+    """Return wlplan's initial colour of an atom; `goal` is its sign in the goal, None for other atoms."""
     return _COLOURS_A_PREDICATE * place + (_NO_GOAL if goal is None else _KINDS[goal, true])
 
 
@@ -169,10 +165,9 @@ class ColourWords:
 class ColouredGraph:
     """The instance learning graph of a state with its nodes' colours after every round, for display.
 
-    `kinds` are "object", "true", "goal, true" and "goal, open" (prefix "not" for a negated goal). An edge is (atom,
-    object, position of the argument from 1), with nodes by index. `colours[r][n]` is the column of node n after r
-    rounds, -1 if training had no such colour. `names` describes each colour here; from the second round on, by the
-    numbers of the previous colours.
+    `kinds` are "object", "true", "goal, true", "goal, open" (prefix "not" for a negated goal). An edge is (atom,
+    object, position from 1). `colours[r][n]` is the column of node n after r rounds, -1 if unseen in training; `names`
+    describes them.
     """
 
     nodes: tuple[str, ...]
@@ -194,7 +189,12 @@ def coloured_graph(vocabulary: Vocabulary, task: Task, state: State) -> Coloured
     first += [
         vocabulary.initial(predicate_colour(places[atom.predicate], signs.get(atom), atom in true)) for atom in atoms
     ]
-    edges = tuple(_edges(objects, atoms, signs))
+    edges = tuple(
+        (number, objects.index(name), position)
+        for number, atom in enumerate(atoms, start=len(objects))
+        if signs.get(atom) is not False  # wlplan gives negated goals no edges
+        for position, name in enumerate(atom.objects, start=1)
+    )
     colours = [tuple(first)]
     names = {first[0]: "object"} if objects else {}
     for number, atom in enumerate(atoms, start=len(objects)):
@@ -208,13 +208,6 @@ def _kind(sign: bool | None, true: bool) -> str:
     if sign is None:
         return "true"
     return f"{'goal' if sign else 'not goal'}, {'true' if true is sign else 'open'}"
-
-
-def _edges(objects: list[str], atoms: list[Atom], signs: Mapping[Atom, bool]) -> Iterator[tuple[int, int, int]]:
-    for number, atom in enumerate(atoms, start=len(objects)):
-        if signs.get(atom) is not False:  # wlplan gives negated goals no edges
-            for position, name in enumerate(atom.objects, start=1):
-                yield number, objects.index(name), position
 
 
 def _refined(

@@ -16,11 +16,11 @@ import numpy as np
 import typer
 
 from sgp.api import evaluate, train
-from sgp.datasets.folders import whole_folder
 from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
 from sgp.datasets.recording import records
 from sgp.datasets.runs import Run
+from sgp.datasets.store import whole_folder
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLEncoder

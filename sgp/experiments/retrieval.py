@@ -38,12 +38,12 @@ from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
+from sgp.methods.embedplan import ContrastTraining
 from sgp.methods.loading import load_model
 from sgp.methods.state_encoders import save_sentence_vectors
 from sgp.planning.task import Trajectory
 from sgp.policies.embedding import SeenFromAction, TransitionModel
 from sgp.progress import track
-from sgp.training.latent_transitions import ContrastTraining
 from sgp.viewer.retrieved import FORMAT
 from sgp.workers import Jobs, run_tasks
 

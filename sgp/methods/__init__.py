@@ -18,7 +18,7 @@ from typing import Any, cast
 from sgp.datasets.subject import method_key
 from sgp.errors import InputError, MissingLibrary, PluginError, expected_one_of
 from sgp.installed import lacking, missing
-from sgp.methods.contract import Ablatable, Method, PlanningMethod, PredictingMethod, Selectable, Settings, Tunable
+from sgp.methods.contract import Method, PlanningMethod, PredictingMethod, Selectable, Settings
 from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
@@ -87,10 +87,7 @@ def recorded_libraries(method: Method) -> tuple[str, ...]:
 
 
 def all_methods() -> tuple[Method, ...]:
-    """Return every method in order of key; an unusable method of another package is skipped with a warning.
-
-    Raises MissingLibrary where a library of a built-in method is not installed.
-    """
+    """Return every method in order of key; an unusable method of another package is skipped with a warning."""
     found = []
     for key in method_keys():
         try:
@@ -125,30 +122,29 @@ def planning_variants() -> list[tuple[str, str]]:
 
 def selectable(key: str) -> Selectable:
     """Return the method with this key; raises InputError where its training yields only one planner."""
-    method = get_method(key)
-    if isinstance(method, Selectable):
-        return method
-    raise _unable(method, Selectable, "makes one planner, so that there is none to select", "; or '--by none'")
+    lack = "makes one planner, so that there is none to select"
+    method: Selectable = _able(get_method(key), "sweep", lack, "; or '--by none'")
+    return method
 
 
 def ablations(method: Method) -> Sequence[Settings]:
     """Return the ablations of a method's default variant; raises InputError where the method defines none."""
-    if isinstance(method, Ablatable):
-        return method.ablations
-    raise _unable(method, Ablatable, "describes no ablations")
+    found: Sequence[Settings] = _able(method, "ablations", "describes no ablations").ablations
+    return found
 
 
 def choices(method: Method) -> Mapping[str, Sequence[str]]:
     """Return the values of each setting that validation chooses; raises InputError where the method defines none."""
-    if isinstance(method, Tunable):
-        return method.choices
-    raise _unable(method, Tunable, "names no settings to choose")
+    found: Mapping[str, Sequence[str]] = _able(method, "choices", "names no settings to choose").choices
+    return found
 
 
-def _unable(method: Method, ability: type[Any], lack: str, otherwise: str = "") -> InputError:
-    """Return the error for a method without an ability; it names the installed methods that have the ability."""
-    known = [each.key for each in _installed() if isinstance(each, ability)]
-    return InputError(f"method {method.key} {lack}; choose one of {', '.join(known)}{otherwise}")
+def _able(method: Method, field: str, lack: str, otherwise: str = "") -> Any:
+    """Return a method that has a field; the error for another one names the installed methods that have it."""
+    if hasattr(method, field):
+        return method
+    known = [other.key for other in _installed() if hasattr(other, field)]
+    raise InputError(f"method {method.key} {lack}; choose one of {', '.join(known)}{otherwise}")
 
 
 def _installed() -> Iterator[Method]:

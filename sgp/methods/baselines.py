@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
@@ -13,12 +14,33 @@ from sgp.datasets.training_data import Demonstrations, Problems
 from sgp.encoders import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
+from sgp.methods.contract import MethodBase, WLMethod
 from sgp.planning.planner import Planner
-from sgp.planning.policy import one_step
-from sgp.planning.task import Task
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules, one_step
+from sgp.planning.task import Successor, Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_embedding import NearestEmbedding
-from sgp.policies.random_successor import RandomSuccessor
+
+
+@dataclass(frozen=True)
+class RandomSuccessor:
+    """Random costs that depend only on seed, problem and path length, not on problems solved at the same time."""
+
+    seed: int
+    rules: Rules = REPLACE
+
+    def refuses(self, task: Task) -> str | None:
+        """Return None: every task is accepted."""
+        return None
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """Return uniform random costs."""
+        streams = ([self.seed, int(node.task.problem.sha256[:16], 16), node.length] for node in nodes)
+        return [
+            Ranking(np.random.default_rng(stream).random(len(choice)))
+            for stream, choice in zip(streams, choices, strict=True)
+        ]
+
 
 _ENCODER = "encoder.json"
 
@@ -28,24 +50,14 @@ class RandomSuccessorTraining:
     """Empty configuration."""
 
 
-class RandomWalk:
+class RandomWalk(MethodBase):
     """Method whose planner takes a random unvisited successor."""
 
     key = "random-successor"
     title = "Random successor"
-    paper = ""
-    libraries: Sequence[str] = ()
     learns_from = Problems
     variants: Mapping[str, RandomSuccessorTraining] = {"unvisited": RandomSuccessorTraining()}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-
-    def deterministic(self, training: RandomSuccessorTraining) -> bool:
-        """Return False: every seed gives another walk."""
-        return False
-
-    def invariant(self, training: RandomSuccessorTraining) -> bool:
-        """Return False: costs are drawn in the order of the candidates."""
-        return False
 
     def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:
         """Return the planner; nothing is learned."""
@@ -67,25 +79,15 @@ def _unchanged(states: Embeddings, goals: Embeddings, carried: Sequence[Any]) ->
     return states, carried
 
 
-class ZeroChange:
+class ZeroChange(WLMethod):
     """Predictor of an unchanged embedding; its planner takes the nearest successor."""
 
     key = "zero-change"
     title = "Zero change"
-    paper = ""
-    libraries = ("wlplan",)
     learns_from = Demonstrations
     variants: Mapping[str, ZeroChangeTraining] = {"wl": ZeroChangeTraining()}
     # The beam of the compared method (state-centric, Table 7).
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
-
-    def deterministic(self, training: ZeroChangeTraining) -> bool:
-        """Return True: training draws nothing."""
-        return True
-
-    def invariant(self, training: ZeroChangeTraining) -> bool:
-        """Return True: WL colours contain no names."""
-        return True
 
     def train(self, training: ZeroChangeTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Collect the WL vocabulary; nothing else is learned."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
@@ -19,12 +22,14 @@ _VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9._-]*")
 Config = TypeVar("Config")
 
 
-def configure(method: Method, variant: str | None, overrides: Settings | None = None) -> tuple[str, Any]:
-    """Return a variant's name and its training configuration with fields overridden.
+@cache
+def method_settings(key: str) -> dict[str, Any]:
+    """Return the ablations and choices of a method from `settings.toml`."""
+    return dict(tomllib.loads((Path(__file__).parent / "settings.toml").read_text(encoding="utf-8"))[key])
 
-    Overrides become part of the name, so that the run has its own folder. Raises ConfigurationError for an unknown
-    variant or field, a field of decoding, or an invalid value.
-    """
+
+def configure(method: Method, variant: str | None, overrides: Settings | None = None) -> tuple[str, Any]:
+    """Return a variant's name, overrides included, and its training configuration with fields overridden."""
     name = variant or next(iter(method.variants))
     if name not in method.variants:
         raise ConfigurationError(
@@ -34,16 +39,11 @@ def configure(method: Method, variant: str | None, overrides: Settings | None = 
     for path, text in settings.items():
         if not has_setting(config, path):
             _refuse_decoding_setting(method, path, text)
-    changed = with_settings(config, settings)
-    return "+".join([name, *(f"{path}={text}" for path, text in settings.items())]), changed
+    return decoding_name(settings, name), with_settings(config, settings)
 
 
 def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str, Any]:
-    """Return a decoding's name and its configuration.
-
-    `name` is one of the method's decodings, optionally with overrides as in `default+beam=1`. Raises ConfigurationError
-    for an unknown decoding or field, or an invalid value.
-    """
+    """Return the name and configuration of one of the method's decodings, as in `default` or `default+beam=1`."""
     base, *settings = name.split("+")
     if base not in method.decodings:
         raise ConfigurationError(
@@ -68,10 +68,7 @@ def decoded_identity(method: PlanningMethod, planner: str, training: Mapping[str
 
 
 def has_decoding(method: PlanningMethod, name: str) -> bool:
-    """Return whether a method has a decoding and the settings overridden in it.
-
-    Raises ConfigurationError for an invalid value.
-    """
+    """Return whether a method has a decoding and the settings overridden in it."""
     base, *settings = name.split("+")
     known = method.decodings.get(base)
     if known is None or not all(has_setting(known, _setting(each)[0]) for each in settings):
@@ -87,7 +84,7 @@ def require_decodings(names: Sequence[str]) -> None:
 
 
 def decoding_name(settings: Settings, base: str = DEFAULT) -> str:
-    """Return the name of a decoding with fields overridden."""
+    """Return the name of a decoding or variant with fields overridden."""
     return "+".join([base, *(f"{path}={text}" for path, text in sorted(settings.items()))])
 
 
@@ -107,11 +104,7 @@ def has_setting(config: Any, path: str) -> bool:
 
 
 def with_settings(config: Config, settings: Settings) -> Config:
-    """Return `config` with fields replaced by values parsed from text; dots separate nested configurations.
-
-    All fields change at once, because a configuration may check several fields together. Raises ConfigurationError for
-    an unknown field or an invalid value.
-    """
+    """Return `config` with fields replaced, all at once, by values parsed from text; dots separate nested ones."""
     values: dict[str, Any] = {}
     nested: dict[str, dict[str, str]] = {}
     known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
@@ -151,11 +144,7 @@ def _paths(config: Any) -> list[str]:
 
 
 def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
-    """Restore a configuration, nested configurations included, from a run's record.
-
-    A setting that is missing in an older record takes its default, which is the behaviour of that older version. Raises
-    TypeError for a record with unknown fields or a value of the wrong type.
-    """
+    """Restore a configuration from a run's record; a setting that an older record lacks takes its default."""
     hints, renamed = get_type_hints(kind), getattr(kind, "RENAMED", {})
     values = {}
     for recorded, value in record.items():

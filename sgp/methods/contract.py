@@ -27,8 +27,9 @@ class Method(Protocol):
 
     `variants` names the training configurations (frozen dataclasses that check themselves), the default first.
     `learns_from` is the type of data that `train` receives; `Transitions` may be of several domains. A method is a
-    `PlanningMethod`, a `PredictingMethod` or both, and may be `Selectable`, `SupportsAttribution`, `Ablatable` or
-    `Tunable`.
+    `PlanningMethod`, a `PredictingMethod` or both, and may be `Selectable` or `SupportsAttribution`. Optional fields:
+    `ablations`, each of which changes one ingredient of the default variant, and `choices`, the values of settings that
+    validation chooses one after the other, starting from the first.
     """
 
     key: str
@@ -38,17 +39,14 @@ class Method(Protocol):
     @property
     def libraries(self) -> Sequence[str]:
         """Distributions, as `pip install` names them, whose versions the method's runs record."""
-        ...
 
     @property
     def learns_from(self) -> DataKind:
         """The type of training data."""
-        ...
 
     @property
     def variants(self) -> Mapping[str, Any]:
         """Training configurations by name."""
-        ...
 
     def train(self, training: Any, data: Any, draft: RunDraft) -> Any:
         """Train, write into the draft's folder everything that loading needs, and return the planner or model."""
@@ -58,6 +56,35 @@ class Method(Protocol):
 
     def invariant(self, training: Any) -> bool:
         """Return whether renaming a problem's objects preserves all embeddings and all multisets of costs."""
+
+
+class MethodBase:
+    """Defaults of methods: the seed matters, and so may names and the order of objects."""
+
+    paper = ""
+    libraries: Sequence[str] = ()
+
+    def deterministic(self, training: Any) -> bool:
+        """Return whether every seed gives the same model."""
+        return False
+
+    def invariant(self, training: Any) -> bool:
+        """Return whether renaming objects preserves all embeddings and costs."""
+        return False
+
+
+class WLMethod(MethodBase):
+    """Defaults of methods that only collect WL colours, which contain no names; nothing is drawn."""
+
+    libraries: Sequence[str] = ("wlplan",)
+
+    def deterministic(self, training: Any) -> bool:
+        """Return True: training draws nothing."""
+        return True
+
+    def invariant(self, training: Any) -> bool:
+        """Return True: colours contain no names."""
+        return True
 
 
 @runtime_checkable
@@ -71,17 +98,12 @@ class PlanningMethod(Method, Protocol):
     @property
     def decodings(self) -> Mapping[str, Any]:
         """Decoding configurations by name."""
-        ...
 
     def train(self, training: Any, data: Any, draft: RunDraft) -> Planner:
         """Train a planner, write into the draft's folder what `load` needs, and return it with its default decoding."""
 
     def load(self, run: Run, decoding: Any) -> Planner:
-        """Return the planner of a run.
-
-        Raises StoreError where the run's files are damaged or of another version, ConfigurationError for a decoding
-        that conflicts with the training.
-        """
+        """Return the planner of a run; raises StoreError or, for a conflicting decoding, ConfigurationError."""
 
 
 @runtime_checkable
@@ -117,24 +139,16 @@ class Selectable(Protocol):
     @property
     def sweep(self) -> Sequence[Settings]:
         """Training settings, one entry per planner."""
-        ...
 
     def checkpoints(
         self, training: Any, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Checkpoint]:
-        """Yield the planners of one training, skipping the first `after`.
-
-        `folder` belongs to the method, which stores there what it needs to resume after an interruption.
-        """
+        """Yield the planners of one training after the first `after`; it may resume from its own `folder`."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightContributions:
-    """Contribution of each training decision to the weights of selected features.
-
-    A feature has weights [r, c]: in a state the effective weight is the first row plus the second row times the share
-    of satisfied goal literals. `amounts` [n, r, c] are the contributions of the n decisions.
-    """
+    """Contributions `amounts` [n, r, c] of n decisions to the `weights` [r, c] of c features in the r rows of delta."""
 
     weights: NDArray[np.float64]
     decisions: Sequence[Labelled]
@@ -146,27 +160,4 @@ class SupportsAttribution(Protocol):
     """A method whose learned weights are sums over its training decisions (representer points)."""
 
     def weight_contributions(self, run: Run, data: Any, columns: Sequence[int]) -> WeightContributions:
-        """Return the contribution of each decision to the weights of `columns`; `data` is the run's training data.
-
-        Raises ConfigurationError for a training whose weights are not such sums.
-        """
-
-
-@runtime_checkable
-class Ablatable(Protocol):
-    """A method with ablations: each entry of `ablations` changes one ingredient of the default variant."""
-
-    @property
-    def ablations(self) -> Sequence[Settings]:
-        """Settings of training and decoding; the settings of one entry are changed together."""
-        ...
-
-
-@runtime_checkable
-class Tunable(Protocol):
-    """A method with settings that validation chooses one after the other."""
-
-    @property
-    def choices(self) -> Mapping[str, Sequence[str]]:
-        """Values of each setting of training or decoding; the first value is the starting point."""
-        ...
+        """Return the contribution of each decision to the weights of `columns`; `data` is the run's training data."""

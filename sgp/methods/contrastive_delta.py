@@ -11,21 +11,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders import StateEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WLConfig
-from sgp.errors import ConfigurationError, check_fields
+from sgp.errors import ConfigurationError, StoreError, check_fields
+from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Checkpoint, Settings
+from sgp.methods.contract import Checkpoint, MethodBase, Settings
 from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
 from sgp.models.device import Device
-from sgp.models.linear import LinearModel
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
@@ -34,11 +37,36 @@ from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
+
+class LinearModel:
+    """Linear map, by one matrix, from rows [n, F] to outputs [n, D]."""
+
+    def __init__(self, matrix: NDArray[np.float64]):
+        self.matrix = matrix  # [D, F]
+
+    def predict(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """Return outputs [n, D]."""
+        return np.asarray(rows @ self.matrix.T)
+
+    def save(self, path: Path) -> None:
+        """Write the matrix as safetensors."""
+        with whole_file(path) as temporary:
+            save_file({"matrix": self.matrix}, temporary)
+
+    @classmethod
+    def load(cls, path: Path) -> LinearModel:
+        """Read a matrix that `save` wrote. Raises StoreError for a file without a matrix."""
+        try:
+            return cls(load_file(path)["matrix"])
+        except (SafetensorError, KeyError, OSError) as error:
+            raise StoreError(f"{path} holds no matrix; train the run again") from error
+
+
 _MODEL = "model.safetensors"
 
 
 @dataclass(frozen=True)
-class ContrastiveDeltaTraining:
+class DeltaTraining:
     """Features, loss and labels."""
 
     encoder: Literal["wl", "text"] = "wl"  # Weisfeiler-Leman features, or sentences
@@ -54,28 +82,27 @@ class ContrastiveDeltaTraining:
             raise ConfigurationError("loss.kind is squared; use method state-centric, which predicts by squared error")
 
 
-class ContrastiveDelta:
+class ContrastiveDelta(MethodBase):
     """A linear map from state and goal to a change, trained contrastively."""
 
     key = "contrastive-delta"
     title = "Contrastive delta"
-    paper = ""
     libraries = ("wlplan", "scipy")
     learns_from = Demonstrations
-    variants: Mapping[str, ContrastiveDeltaTraining] = {"wl": ContrastiveDeltaTraining()}
+    variants: Mapping[str, DeltaTraining] = {"wl": DeltaTraining()}
     # The beam of the compared method (state-centric, Table 7).
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
     sweep: Sequence[Settings] = ({"loss.l2": "1.0"}, {"loss.l2": "0.1"}, {"loss.l2": "0.01"})
 
-    def deterministic(self, training: ContrastiveDeltaTraining) -> bool:
+    def deterministic(self, training: DeltaTraining) -> bool:
         """Return whether no states are sampled for labels; optimisation starts from zero."""
         return training.labels.deterministic
 
-    def invariant(self, training: ContrastiveDeltaTraining) -> bool:
+    def invariant(self, training: DeltaTraining) -> bool:
         """Return whether the encoder is invariant: WL colours contain no names, sentences do."""
         return encoder_kind(training).invariant
 
-    def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
+    def train(self, training: DeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Fit the encoder and the linear map."""
         started = time.perf_counter()
         encoder = fit_encoder(training, data)
@@ -85,13 +112,7 @@ class ContrastiveDelta:
         return self.decodings[DEFAULT].planner(policy, one_step)
 
     def checkpoints(
-        self,
-        training: ContrastiveDeltaTraining,
-        data: Demonstrations,
-        folder: Path,
-        seed: int,
-        device: Device,
-        after: int = 0,
+        self, training: DeltaTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Checkpoint]:
         """Yield one planner per setting of `sweep` with its validation loss; nothing is stored in `folder`."""
         encoder = fit_encoder(training, data)
@@ -105,7 +126,7 @@ class ContrastiveDelta:
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run."""
-        training = from_record(ContrastiveDeltaTraining, run.training)
+        training = from_record(DeltaTraining, run.training)
         policy = _policy(load_encoder(training, run), LinearModel.load(run.folder / _MODEL))
         run.verify(policy.sample(Task(run.check_problem)))
         return decoding.planner(policy, one_step)
@@ -115,9 +136,7 @@ def _policy(encoder: StateEncoder, model: LinearModel) -> NearestEmbedding:
     return NearestEmbedding(encoder, RowPredictor(model, "delta"), "euclidean")
 
 
-def _labelled(
-    training: ContrastiveDeltaTraining, encoder: StateEncoder, data: Demonstrations, seed: int
-) -> list[Labelled]:
+def _labelled(training: DeltaTraining, encoder: StateEncoder, data: Demonstrations, seed: int) -> list[Labelled]:
     """Return the labelled decisions that the map is fitted to."""
     decoding: BeamDecoding = configure_decoding(METHOD, training.decoding)[1]
 
@@ -128,7 +147,7 @@ def _labelled(
 
 
 def _fit(
-    training: ContrastiveDeltaTraining, encoder: StateEncoder, decisions: Sequence[Labelled]
+    training: DeltaTraining, encoder: StateEncoder, decisions: Sequence[Labelled]
 ) -> tuple[NearestEmbedding, dict[str, float]]:
     """Fit a map from state and goal to a change; the change to the correct candidate should be nearest."""
     here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
@@ -149,11 +168,7 @@ def _fit(
 
 
 def _save(
-    training: ContrastiveDeltaTraining,
-    policy: NearestEmbedding,
-    facts: Mapping[str, float],
-    data: Demonstrations,
-    draft: RunDraft,
+    training: DeltaTraining, policy: NearestEmbedding, facts: Mapping[str, float], data: Demonstrations, draft: RunDraft
 ) -> None:
     """Write the files that `load` reads."""
     assert isinstance(policy.predictor, RowPredictor)

@@ -31,8 +31,8 @@ from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
-from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Checkpoint, Settings, WeightContributions
+from sgp.methods.configuration import configure_decoding, from_record, method_settings, with_settings
+from sgp.methods.contract import Checkpoint, MethodBase, Settings, WeightContributions
 from sgp.models.device import Device
 from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Planner
@@ -40,13 +40,7 @@ from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, MIN_NOVEL, PORTFOLIO, JumpDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.training.contrastive import (
-    ContrastiveConfig,
-    RankingProblem,
-    contributions,
-    fit_contrastive,
-    sparse_rows,
-)
+from sgp.training.contrastive import ContrastiveConfig, RankingProblem, contributions, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
 if TYPE_CHECKING:
@@ -78,7 +72,7 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
 @dataclass(frozen=True)
-class ContrastiveJumpsTraining:
+class JumpsTraining:
     """Candidate set, features, loss and labels."""
 
     RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {"enough": "min_novel"}  # by their names in earlier versions
@@ -107,18 +101,17 @@ class ContrastiveJumpsTraining:
         return successors_for(self.candidates, self.min_novel, self.representatives)
 
 
-class ContrastiveJumps:
+class ContrastiveJumps(MethodBase):
     """Our method: marked transitions, width-1 jumps and a contrastive loss."""
 
     key = "contrastive-jumps"
     title = "Contrastive jumps"
-    paper = ""
     libraries: Sequence[str] = ("numpy", "scipy")
     learns_from = Demonstrations
-    variants: Mapping[str, ContrastiveJumpsTraining] = {
-        "aiw": ContrastiveJumpsTraining(),
-        "iw": ContrastiveJumpsTraining("iw"),
-        "one-step": ContrastiveJumpsTraining("one-step"),
+    variants: Mapping[str, JumpsTraining] = {
+        "aiw": JumpsTraining(),
+        "iw": JumpsTraining("iw"),
+        "one-step": JumpsTraining("one-step"),
     }
     # Margin 2: nodes that are exp(2) times less probable than the best node are dropped.
     decodings: Mapping[str, JumpDecoding] = {
@@ -129,45 +122,8 @@ class ContrastiveJumps:
         PORTFOLIO: JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, portfolio=True),
         "search": JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, search=True),
     }
-    ablations: Sequence[Settings] = (
-        {"loss.kind": "squared"},
-        {"candidates": "one-step"},
-        {"candidates": "iw"},
-        {"candidates": "base-aiw"},
-        {"min_novel": "0"},
-        {"min_novel": "128"},
-        {"labels.source": "expert"},
-        {"labels.source": "dagger"},
-        {"labels.source": "dagger-optimal"},
-        {"embedding.closed_atoms": "0"},
-        {"embedding.open_atoms": "0"},
-        {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
-        {"embedding.open_atoms": "2"},
-        {"embedding.iterations": "0"},
-        {"embedding.iterations": "1"},
-        {"embedding.iterations": "3"},
-        {"embedding.counted": "true"},
-        {"decoding.revisits": "true"},
-        {"delta": "progress"},
-        {"decoding.beam": "1"},
-        {"loss.alpha": "0.1"},
-        {"loss.alpha": "1.0"},
-        {"loss.l2": "0.02"},
-        {"loss.l2": "0.5"},
-    )
-    # Chosen one after the other; settings that need no training time come first.
-    choices: Mapping[str, Sequence[str]] = {
-        "candidates": ("aiw", "iw", "one-step"),
-        "decoding.beam": ("1", "3"),
-        "min_novel": ("128", "64", "32", "16", "8", "4", "1"),
-        "decoding.margin": ("0", "2", "1"),
-        "embedding.open_atoms": ("1", "2"),
-        "embedding.iterations": ("2", "1"),
-        "loss.l2": ("0.1", "0.02"),
-        "labels.source": ("expert", "optimal", "dagger", "dagger-optimal"),
-        "labels.states": ("3000", "10000"),
-    }
-
+    ablations: Sequence[Settings] = method_settings(key)["ablations"]
+    choices: Mapping[str, Sequence[str]] = method_settings(key)["choices"]
     # Planners of a joint training (`checkpoints`), grouped by labelling. Among planners of equal coverage and similar
     # plan length the first is chosen, so candidate sets with the fastest decisions come first.
     sweep: Sequence[Settings] = (
@@ -179,31 +135,25 @@ class ContrastiveJumps:
         {},
     )
 
-    def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
+    def deterministic(self, config: JumpsTraining) -> bool:
         """Return whether no states are sampled for labels; optimisation starts from zero."""
         return config.labels.deterministic
 
-    def invariant(self, config: ContrastiveJumpsTraining) -> bool:
+    def invariant(self, config: JumpsTraining) -> bool:
         """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
         return config.candidates == "one-step"
 
-    def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
+    def train(self, config: JumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Embed the candidates of every labelled state and fit delta."""
         started = time.perf_counter()
-        embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed), _tasks(data))
+        embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed), data)
         policy, facts = embedded.fit(config)
         _save(config, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return _planner(config, self.decodings[DEFAULT], policy)
 
     def checkpoints(
-        self,
-        config: ContrastiveJumpsTraining,
-        data: Demonstrations,
-        folder: Path,
-        seed: int,
-        device: Device,
-        after: int = 0,
+        self, config: JumpsTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Checkpoint]:
         """Yield one planner per setting of `sweep`; nothing is stored in `folder`; skipped planners cost no time."""
         configs = [(settings, with_settings(config, settings)) for settings in self.sweep[after:]]
@@ -211,10 +161,10 @@ class ContrastiveJumps:
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
             decisions = _labelled(labelling, data, seed)
             held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
-            yielded: dict[tuple[ContrastiveJumpsTraining, str], Checkpoint] = {}
+            yielded: dict[tuple[JumpsTraining, str], Checkpoint] = {}
             for settings, changed in group:
                 name = ", ".join(f"{path} {value}" for path, value in settings.items()) or "as alone"
-                embedded = _Embedded.of(changed, decisions, _tasks(data))
+                embedded = _Embedded.of(changed, decisions, data)
                 passed = changed.embedding.passed_atoms and unary
                 plain = replace(changed, embedding=replace(changed.embedding, walk_growth=0.0, passed_atoms=passed))
                 features = plain, str(embedded.encoder.walked)
@@ -229,7 +179,7 @@ class ContrastiveJumps:
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """Return the planner of a run, verified against the costs stored in the run."""
-        config = from_record(ContrastiveJumpsTraining, run.training)
+        config = from_record(JumpsTraining, run.training)
         policy = self._policy(config, run)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
@@ -237,7 +187,7 @@ class ContrastiveJumps:
 
     def weight_contributions(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> WeightContributions:
         """Return the contribution of each training decision to the weights of `columns`, in every row of delta."""
-        config = from_record(ContrastiveJumpsTraining, run.training)
+        config = from_record(JumpsTraining, run.training)
         if config.loss.kind == "squared":
             raise ConfigurationError(
                 "loss.kind is squared, with which other candidates have no influence; expected contrastive"
@@ -251,7 +201,7 @@ class ContrastiveJumps:
             policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1)
         )
 
-    def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition:
+    def _policy(self, config: JumpsTraining, run: Run) -> NearestTransition:
         """Load the policy of a run."""
         walked = run.record["facts"]["walked"]
         if isinstance(walked, list):  # older runs list predicates without argument positions
@@ -264,28 +214,23 @@ class ContrastiveJumps:
         return NearestTransition(encoder, weights, config.loss.alpha)
 
 
-def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
+def _labelled(config: JumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
     """Return the labelled decisions of the training problems."""
     _, decoding = configure_decoding(METHOD, config.decoding)
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
-        return _planner(config, decoding, _Embedded.of(config, decisions, _tasks(data)).fit(config)[0])
+        return _planner(config, decoding, _Embedded.of(config, decisions, data).fit(config)[0])
 
     rng = np.random.default_rng(seed)
     return label(config.labels, data.train, config.successors, rng, fit, config.representatives)
 
 
-def _labelling(config: ContrastiveJumpsTraining) -> ContrastiveJumpsTraining:
+def _labelling(config: JumpsTraining) -> JumpsTraining:
     """Return the configuration with the fields reset that do not affect its labels."""
     if config.labels.visits_states:
         return config  # the learned policy visits states, so every field matters
-    plain = ContrastiveJumpsTraining()
+    plain = JumpsTraining()
     return replace(config, embedding=plain.embedding, loss=plain.loss, delta=plain.delta)
-
-
-def _tasks(data: Demonstrations) -> list[Task]:
-    """Return the training problems, whether or not labels are taken from them."""
-    return [each.task for each in data.train]
 
 
 @dataclass(frozen=True)
@@ -297,13 +242,14 @@ class _Embedded:
     rows: csr_array  # [b, D]
 
     @classmethod
-    def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled], tasks: Sequence[Task]) -> _Embedded:
+    def of(cls, config: JumpsTraining, decisions: Sequence[Labelled], data: Demonstrations) -> _Embedded:
         """Collect the features, also from the static relations of all training tasks, and embed the candidates."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
+        tasks = [each.task for each in data.train]
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions, tasks)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
 
-    def fit(self, config: ContrastiveJumpsTraining) -> tuple[NearestTransition, dict[str, float]]:
+    def fit(self, config: JumpsTraining) -> tuple[NearestTransition, dict[str, float]]:
         """Fit delta; return the policy and facts about the fit."""
         problem = self.problem(config)
         weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
@@ -311,7 +257,7 @@ class _Embedded:
         policy = NearestTransition(self.encoder, weights, config.loss.alpha)
         return policy, {"decisions": len(self.decisions), **facts}
 
-    def problem(self, config: ContrastiveJumpsTraining) -> RankingProblem:
+    def problem(self, config: JumpsTraining) -> RankingProblem:
         """Build the ranking problem; "progress" adds the rows times the share of satisfied goal literals."""
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
@@ -330,11 +276,7 @@ class _Embedded:
 
 
 def _save(
-    config: ContrastiveJumpsTraining,
-    policy: NearestTransition,
-    facts: Mapping[str, float],
-    data: Demonstrations,
-    draft: RunDraft,
+    config: JumpsTraining, policy: NearestTransition, facts: Mapping[str, float], data: Demonstrations, draft: RunDraft
 ) -> None:
     """Write the files that `load` reads."""
     policy.encoder.save(draft.folder / _ENCODER)
@@ -351,17 +293,12 @@ def _save(
 
 
 def _planner(
-    config: ContrastiveJumpsTraining,
-    decoding: JumpDecoding,
-    policy: NearestTransition,
-    others: Sequence[Planner] = (),
+    config: JumpsTraining, decoding: JumpDecoding, policy: NearestTransition, others: Sequence[Planner] = ()
 ) -> Planner:
     """Return the planner; costs add up along a path where the beam compares several paths."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
     return decoding.planner(
-        replace(policy, rules=rules, noise_after=decoding.noise_after, seed=decoding.seed),
-        config.successors,
-        others,
+        replace(policy, rules=rules, noise_after=decoding.noise_after, seed=decoding.seed), config.successors, others
     )
 
 

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,12 @@ from safetensors.numpy import save_file
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Transition, Transitions
-from sgp.encoders import StateEncoder
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.methods.configuration import from_record
+from sgp.methods.contract import MethodBase, WLMethod
 from sgp.methods.state_encoders import text_encoders
 from sgp.planning.pddl import Action, Atom, read_domain
 from sgp.planning.task import State, Task
@@ -76,127 +76,101 @@ def _place(name: str, action: Action) -> str:
     return f"argument {action.objects.index(name) + 1}" if name in action.objects else name
 
 
-Features = TypeVar("Features", bound=StateEncoder)
+@dataclass(frozen=True, eq=False)
+class DisplacementModel:
+    """Transition model of one kind; `arrays` has displacements [D] by `_named`, or "weights" [2 D + 1, D]."""
 
-
-class Copy(Generic[Features]):
-    """Predictor of no change."""
-
-    def __init__(self, encoder_of: Callable[[Task], Features]):
-        self.encoder_of = encoder_of
+    kind: Kind
+    encoder_of: Callable[[Task], Any]
+    arrays: Mapping[str, Vectors] = field(default_factory=dict)
+    effects: Mapping[str, Effects] = field(default_factory=dict)
 
     def refuses(self, task: Task) -> str | None:
         """Return why the task cannot be embedded, or None."""
-        return self.encoder_of(task).refuses(task)
+        refusal: str | None = self.encoder_of(task).refuses(task)
+        return refusal
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
         """Return the states' embeddings [n, D]."""
-        return self.encoder_of(task).embed(task, states)
+        return np.asarray(self.encoder_of(task).embed(task, states))
+
+    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
+        """Return the states' embeddings [n, D], for kind "renamed" with the action's arguments renamed."""
+        encoder = self.encoder_of(task)
+        return seen_from(encoder, task, states, action) if self.kind == "renamed" else encoder.embed(task, states)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the states' own embeddings [n, D]."""
-        return self.embed(task, states)
-
-
-class Displaced(Copy[Features]):
-    """Predictor that adds the mean training displacement [D] of an action, or of its schema if the action is unseen.
-
-    `means` has them by name (see `_named`). An action of an unseen schema is predicted to change nothing; a warning is
-    logged.
-    """
-
-    def __init__(self, encoder_of: Callable[[Task], Features], means: Mapping[str, Vectors]):
-        super().__init__(encoder_of)
-        self._means = means
-
-    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D]."""
-        return self._displaced(task, self.embed(task, states), actions)
-
-    def _displaced(
-        self, task: Task, rows: NDArray[np.floating[Any]], actions: Sequence[Action]
-    ) -> NDArray[np.floating[Any]]:
-        predicted = rows.astype(np.float64)
+        """Return the predicted embeddings [n, D]; kind "renamed" renames the arguments of each action."""
+        encoder, pairs = self.encoder_of(task), list(zip(states, actions, strict=True))
+        match self.kind:
+            case "copy":
+                return self.embed(task, states)
+            case "ridge":
+                rows = _beside(encoder.embed(task, states), encoder.embed_actions(actions))
+                return np.asarray(rows @ self.arrays["weights"])
+            case "induction":
+                return np.array([encoder.embed_atoms(self._after(task, *pair)) for pair in pairs])
+            case "renamed":
+                predicted = np.array([self.embed_seen(task, [state], action)[0] for state, action in pairs], np.float64)
+            case _:
+                predicted = self.embed(task, states).astype(np.float64)
         for place, action in enumerate(actions):
-            change = self._means.get(_named(task, str(action)), self._means.get(_named(task, action.name)))
+            change = self.arrays.get(_named(task, str(action)), self.arrays.get(_named(task, action.name)))
             if change is None:
                 _warn_unseen(task, action)
             else:
                 predicted[place] += change
         return predicted
 
-
-class Ridge(Copy[TextEncoder]):
-    """Next embedding as a linear function of the embeddings of state and action; `weights` are [2 D + 1, D]."""
-
-    def __init__(self, encoder_of: Callable[[Task], TextEncoder], weights: Vectors):
-        super().__init__(encoder_of)
-        self._weights = weights
-
-    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D]."""
-        encoder = self.encoder_of(task)
-        return np.asarray(_beside(encoder.embed(task, states), encoder.embed_actions(actions)) @ self._weights)
-
-
-class Renamed(Displaced[TextEncoder]):
-    """`Displaced` with the action's arguments renamed, in states and candidates."""
-
-    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
-        """Return the states' embeddings [n, D] with the action's arguments renamed."""
-        return seen_from(self.encoder_of(task), task, states, action)
-
-    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D], each with the arguments of its action renamed."""
-        seen = [self.embed_seen(task, [state], action)[0] for state, action in zip(states, actions, strict=True)]
-        return self._displaced(task, np.array(seen), actions)
-
-
-class Induced(Copy[TextEncoder]):
-    """Predictor that applies the observed add and delete effects of a schema."""
-
-    def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
-        super().__init__(encoder_of)
-        self._effects = effects
-
-    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the embeddings [n, D] of the predicted states."""
-        encoder = self.encoder_of(task)
-        return np.array(
-            [encoder.embed_atoms(self._after(task, state, each)) for state, each in zip(states, actions, strict=True)]
-        )
-
     def _after(self, task: Task, state: State, action: Action) -> tuple[Atom, ...]:
+        """Return the fluent atoms after an action, by the observed effects of its schema."""
         held = [task.fluent(each) for each in task.fluents(state)]
         name = _named(task, action.name)
-        if name not in self._effects:
+        if name not in self.effects:
             _warn_unseen(task, action)
             return tuple(held)
-        adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[name])
+        objects = {_place(object_, action): object_ for object_ in action.objects}
+        adds, deletes = (
+            [Atom(atom.predicate, tuple(objects.get(each, each) for each in atom.objects)) for atom in atoms]
+            for atoms in self.effects[name]
+        )
         return tuple(dict.fromkeys([*(atom for atom in held if atom not in deletes), *adds]))
 
+    def saved(self, task: Task, draft: RunDraft) -> Self:
+        """Write what was learned, and check vectors of a task; return the model."""
+        with whole_file(draft.folder / _TABLES) as temporary:
+            tensors = {name: np.ascontiguousarray(value) for name, value in self.arrays.items()}
+            effects = json.dumps(self.effects) if self.effects else ""
+            save_file(tensors or {"nothing": np.zeros(1)}, temporary, {"effects": effects})
+        draft.keep_check(task.problem, {"embedding": self.embed(task, [task.init])[0]})
+        return self
 
-class WLDisplaced(Displaced[WLEncoder]):
-    """`Displaced` with Weisfeiler-Leman features; each training domain has its own encoder."""
+    def verified(self, run: Run) -> Self:
+        """Return the model if it gives the embedding stored in the run."""
+        task = Task(run.check_problem)
+        run.verify({"embedding": self.embed(task, [task.init])[0]})
+        return self
+
+
+class WLDisplaced(DisplacementModel):
+    """Mean displacements of schemas with Weisfeiler-Leman features; each training domain has its own encoder."""
 
     def __init__(self, encoders: Sequence[WLEncoder], means: Mapping[str, Vectors]):
-        self._encoders = {encoder.domain_text.signature: encoder for encoder in encoders}
-        super().__init__(lambda task: self._encoders[task.domain_text.signature], means)
+        by_domain = {encoder.domain_text.signature: encoder for encoder in encoders}
+        super().__init__("schema", lambda task: by_domain.get(task.domain_text.signature), means)
 
     def refuses(self, task: Task) -> str | None:
         """Return that the task's domain was not trained on, or None."""
-        if task.domain_text.signature in self._encoders:
+        if self.encoder_of(task) is not None:
             return None
         return f"domain {task.domain_text.name} was not learned from, and WL features are of one domain each"
 
 
-class Displacements:
+class Displacements(MethodBase):
     """Retrieval baselines: no change, mean displacements, ridge regression, lifted displacements and lifted effects."""
 
     key = "displacements"
     title = "Displacements"
-    paper = ""
-    libraries: Sequence[str] = ()
     learns_from = Transitions
     variants: Mapping[str, DisplacementTraining] = {
         "renamed": DisplacementTraining(),
@@ -205,66 +179,51 @@ class Displacements:
         "induction": DisplacementTraining("induction", _BAG),
     }
 
-    def deterministic(self, training: DisplacementTraining) -> bool:
-        """Return False: the seed splits the training data, although training draws nothing."""
-        return False
-
-    def invariant(self, training: DisplacementTraining) -> bool:
-        """Return False: sentences contain names, and renaming hides only those of arguments."""
-        return False
-
     def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
         """Compute the means, solve the regression, or collect the effects."""
-        encoder_of = text_encoders(training.text)
-        _write(draft.folder / _TABLES, *_learned(training, list(data.train), encoder_of))
-        model, task = _model(training, draft.folder / _TABLES, encoder_of), data.train[0].task
-        draft.keep_check(task.problem, {"embedding": model.embed(task, [task.init])[0]})
-        return model
+        encoder_of, arrays, effects = text_encoders(training.text), dict[str, Vectors](), dict[str, Effects]()
+        match training.kind:
+            case "copy":
+                pass
+            case "induction":
+                effects = _effects(data.train)
+            case "ridge":
+                arrays = {"weights": _regression(data.train, encoder_of, training.penalty)}
+            case kind:
+                arrays = _means(kind, data.train, encoder_of)
+        return DisplacementModel(training.kind, encoder_of, arrays, effects).saved(data.train[0].task, draft)
 
     def load_model(self, run: Run) -> TransitionModel:
         """Return the model of a run, verified against the embedding stored in the run."""
         training = from_record(DisplacementTraining, run.training)
-        model, task = _model(training, run.folder / _TABLES, text_encoders(training.text)), Task(run.check_problem)
-        run.verify({"embedding": model.embed(task, [task.init])[0]})
-        return model
+        return DisplacementModel(training.kind, text_encoders(training.text), *_read(run.folder / _TABLES)).verified(
+            run
+        )
 
 
-class WLDisplacements:
+class WLDisplacements(WLMethod):
     """Mean changes of Weisfeiler-Leman features: a name-free baseline of transition prediction."""
 
     key = "wl-displacements"
     title = "WL displacements"
-    paper = ""
-    libraries = ("wlplan",)
     learns_from = Transitions
     variants: Mapping[str, WLDisplacementTraining] = {"schema": WLDisplacementTraining()}
 
-    def deterministic(self, training: WLDisplacementTraining) -> bool:
-        """Return True: training draws nothing."""
-        return True
-
-    def invariant(self, training: WLDisplacementTraining) -> bool:
-        """Return True: WL colours contain no names."""
-        return True
-
-    def train(self, training: WLDisplacementTraining, data: Transitions, draft: RunDraft) -> WLDisplaced:
+    def train(self, training: WLDisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
         """Collect each domain's vocabulary, then compute the means."""
-        transitions, encoders = list(data.train), list[WLEncoder]()
+        encoders = list[WLEncoder]()
         for name, pddl in data.domains.items():
             signature = read_domain(pddl, f"domain {name}").signature
             states: dict[Task, dict[State, None]] = defaultdict(dict)
-            for each in transitions:
+            for each in data.train:
                 if each.task.domain_text.signature == signature:
                     states[each.task].update({each.before: None, each.after: None})
             encoders.append(WLEncoder.fit(training.wl, ((task, list(some)) for task, some in states.items())))
             encoders[-1].save(draft.folder / f"wl-{len(encoders) - 1}.json")
-        means = _means("schema", transitions, WLDisplaced(encoders, {}).encoder_of)
-        _write(draft.folder / _TABLES, means)
-        model, task = WLDisplaced(encoders, means), transitions[0].task
-        draft.keep_check(task.problem, {"embedding": model.embed(task, [task.init])[0]})
-        return model
+        means = _means("schema", data.train, WLDisplaced(encoders, {}).encoder_of)
+        return WLDisplaced(encoders, means).saved(data.train[0].task, draft)
 
-    def load_model(self, run: Run) -> WLDisplaced:
+    def load_model(self, run: Run) -> TransitionModel:
         """Return the model of a run, verified against the embedding stored in the run."""
         run.require_version("wlplan")
         from_record(WLDisplacementTraining, run.training)
@@ -272,9 +231,7 @@ class WLDisplacements:
             WLEncoder.load(run.folder / f"wl-{number}.json", read_domain(pddl, f"domain {name}"))
             for number, (name, pddl) in enumerate(run.record["domains"].items())
         ]
-        model, task = WLDisplaced(encoders, _read(run.folder / _TABLES)[0]), Task(run.check_problem)
-        run.verify({"embedding": model.embed(task, [task.init])[0]})
-        return model
+        return WLDisplaced(encoders, _read(run.folder / _TABLES)[0]).verified(run)
 
 
 def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action: Action) -> NDArray[np.float32]:
@@ -295,42 +252,7 @@ def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action:
     return found
 
 
-def _learned(
-    training: DisplacementTraining, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
-) -> tuple[dict[str, Vectors], str]:
-    """Return the learned arrays by name, and the learned effects as JSON."""
-    match training.kind:
-        case "copy":
-            return {}, ""
-        case "induction":
-            return {}, json.dumps(_effects(transitions))
-        case "ridge":
-            return {"weights": _regression(transitions, encoder_of, training.penalty)}, ""
-        case kind:
-            return _means(kind, transitions, encoder_of), ""
-
-
-def _model(training: DisplacementTraining, file: Path, encoder_of: Callable[[Task], TextEncoder]) -> Copy[TextEncoder]:
-    arrays, effects = _read(file)
-    match training.kind:
-        case "copy":
-            return Copy(encoder_of)
-        case "induction":
-            record = json.loads(effects)
-            return Induced(encoder_of, {name: (_atoms(adds), _atoms(dels)) for name, (adds, dels) in record.items()})
-        case "ridge":
-            return Ridge(encoder_of, arrays["weights"])
-        case "renamed":
-            return Renamed(encoder_of, arrays)
-        case _:
-            return Displaced(encoder_of, arrays)
-
-
-def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
-    return [Atom(predicate, tuple(objects)) for predicate, objects in record]
-
-
-def _means(kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], Features]) -> dict[str, Vectors]:
+def _means(kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], Any]) -> dict[str, Vectors]:
     """Return the mean displacements [D] of schemas and, for kind "grounded", of actions, by name (see `_named`)."""
     changes: dict[str, list[Vectors]] = defaultdict(list)
     for task, before, action, after in transitions:
@@ -348,14 +270,9 @@ def _regression(
     transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder], penalty: float
 ) -> Vectors:
     """Return the ridge weights [2 D + 1, D]; the intercept (last row) is not penalised."""
-    before, action, after = list[NDArray[np.float32]](), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
-    for task, one, taken, other in transitions:
-        encoder = encoder_of(task)
-        rows = encoder.embed(task, [one, other])
-        before.append(rows[0])
-        after.append(rows[1])
-        action.append(encoder.embed_actions([taken])[0])
-    given, target = _beside(np.array(before), np.array(action)), np.array(after, np.float64)
+    states = np.array([encoder_of(each.task).embed(each.task, [each.before, each.after]) for each in transitions])
+    actions = np.array([encoder_of(each.task).embed_actions([each.action])[0] for each in transitions])
+    given, target = _beside(states[:, 0], actions), states[:, 1].astype(np.float64)
     penalties = np.full(given.shape[1], penalty)
     penalties[-1] = 0.0
     return np.asarray(np.linalg.solve(given.T @ given + np.diag(penalties), given.T @ target))
@@ -366,7 +283,7 @@ def _beside(states: NDArray[np.float32], actions: NDArray[np.float32]) -> Vector
     return np.hstack([states, actions, np.ones((len(states), 1))]).astype(np.float64)
 
 
-def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], list[Atom]]]:
+def _effects(transitions: Iterable[Transition]) -> dict[str, Effects]:
     """Return the observed add and delete effects of each schema, over argument positions."""
     found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
     for task, before, action, after in transitions:
@@ -376,12 +293,6 @@ def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], l
         ):
             side.update(dict.fromkeys(renamed(task.fluent(number), action) for number in sorted(numbers)))
     return {name: (list(adds), list(deletes)) for name, (adds, deletes) in found.items()}
-
-
-def _grounded(atom: Atom, action: Action) -> Atom:
-    """Replace the names of argument positions in an atom by the action's arguments."""
-    names = {_place(name, action): name for name in action.objects}
-    return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
 
 
 def _named(task: Task, name: str) -> str:
@@ -397,27 +308,22 @@ def _warn_unseen(task: Task, action: Action) -> None:
     name = _named(task, action.name)
     if name not in _WARNED:
         _WARNED.add(name)
-        logger.warning(
-            "action %s of domain %s occurs in no transition that was learned from; it is predicted to change nothing",
-            action.name,
-            task.domain_text.name,
-        )
+        what = f"action {action.name} of domain {task.domain_text.name}"
+        logger.warning("%s occurs in no transition that was learned from; it is predicted to change nothing", what)
 
 
-def _write(file: Path, arrays: Mapping[str, Vectors], effects: str = "") -> None:
-    with whole_file(file) as temporary:
-        tensors = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-        save_file(tensors or {"nothing": np.zeros(1)}, temporary, {"effects": effects})
-
-
-def _read(file: Path) -> tuple[dict[str, Vectors], str]:
+def _read(file: Path) -> tuple[dict[str, Vectors], dict[str, Effects]]:
     """Read the learned arrays and effects; raises StoreError for a damaged file."""
     try:
         with safe_open(file, "np") as stored:
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-            return arrays, (stored.metadata() or {})["effects"]
+            effects: Mapping[str, Any] = json.loads((stored.metadata() or {})["effects"] or "{}")
     except (SafetensorError, KeyError, OSError) as error:
         raise StoreError(f"{file} holds no displacements ({error}); train the run again") from error
+    return arrays, {
+        name: ([Atom(*atom) for atom in adds], [Atom(*atom) for atom in deletes])
+        for name, (adds, deletes) in effects.items()
+    }
 
 
 METHODS = {method.key: method for method in (Displacements(), WLDisplacements())}

@@ -12,22 +12,84 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.relations import RelationalEncoder, concatenate
+from sgp.encoders.relations import RelationalEncoder, RelationalStates, concatenate
+from sgp.errors import check_fields
 from sgp.methods.contract import Settings
 from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel, RelationalShape
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
-from sgp.planning.planner import Planner
-from sgp.planning.policy import one_step
 from sgp.planning.task import State, Task, Trajectory
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
-from sgp.training.fit import Epoch, FitContext
-from sgp.training.relational import RelationalTraining, ValuedStates, fit_values, predict
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
+from sgp.training.tree_ranking import PART
+
+
+@dataclass(frozen=True)
+class RelationalTraining:
+    """Hyperparameters of training. Defaults: dynamic-validation, appendix A."""
+
+    epochs: int = 100
+    learning_rate: float = 2e-4  # of Adam
+    clip: float = 0.1  # maximum gradient norm, over all weights together (the paper leaves this open)
+    batch: int = 1024  # states per step
+
+    def __post_init__(self) -> None:
+        check_fields(self, "GNN", ["learning_rate", "clip"], epochs=1, batch=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedStates:
+    """States and their target values [n]."""
+
+    states: RelationalStates
+    values: NDArray[np.float32]
+
+
+def fit_values(
+    model: RelationalModel,
+    config: RelationalTraining,
+    train: ValuedStates,
+    validation: ValuedStates,
+    context: FitContext,
+) -> Iterator[Epoch]:
+    """Train by mean absolute error; the order of batches depends only on epoch and seed. See `fit`."""
+    device = context.device
+
+    def batches(epoch: int) -> Iterator[NDArray[np.int64]]:
+        order = np.random.default_rng([context.seed, epoch]).permutation(len(train.states))
+        return iter(np.split(order, range(config.batch, len(order), config.batch)))
+
+    def losses(batch: NDArray[np.int64]) -> Iterator[LossPart]:
+        targets, done = torch.as_tensor(train.values[batch], device=device), 0
+        for part in train.states.select(batch).parts(PART[device]):
+            values = model(*model.tensors(part.objects, part.joined_arguments()))
+            errors = (values - targets[done : done + len(part)]).abs().sum()
+            yield LossPart(errors / len(batch), errors.detach(), len(part))
+            done += len(part)
+
+    optimizer = torch.optim.Adam(model.to(device).parameters(), lr=config.learning_rate)
+    schedule = Schedule(config.epochs, lambda epoch, batch: config.learning_rate, config.clip)
+    return fit(model, optimizer, schedule, batches, losses, lambda: mean_error(model, validation, device), context)
+
+
+def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
+    """Return the model's values [n] of states, computed in parts."""
+    parts = [
+        model.values(part.objects, part.joined_arguments()) for part in with_limit_checks(states.parts(PART[device]))
+    ]
+    return np.concatenate([np.empty(0, np.float32), *parts])
+
+
+def mean_error(model: RelationalModel, valued: ValuedStates, device: Device) -> float:
+    """Return the mean absolute error of the model's values."""
+    return float(np.abs(predict(model, valued.states, device) - valued.values).mean())
 
 
 @dataclass(frozen=True)
@@ -57,12 +119,10 @@ class LearnedValue:
 
 
 def costs_to_go(encoder: RelationalEncoder, trajectories: Sequence[Trajectory]) -> ValuedStates:
-    """Return all states of the trajectories with the number of remaining actions as value: 0 at the goal.
+    """Return all states of the trajectories with the number of remaining actions, V* for an optimal plan, as value.
 
-    For an optimal plan the value is the distance to the goal, V*. Stahlberg, Bonet and Geffner take all states of small
-    problems. The problems of the dynamic-validation paper are too large for that; the paper states that the policy
-    imitates the planner but not on which states. Here these are the states that the plans visit. Raises
-    ConfigurationError for a problem that cannot be encoded.
+    Stahlberg, Bonet and Geffner take all states of small problems; the paper leaves open on which states its policy
+    imitates the planner.
     """
     require_readable(trajectories, encoder.refuses)
     states = concatenate([encoder.encode(each.task, each.states) for each in trajectories])
@@ -71,11 +131,7 @@ def costs_to_go(encoder: RelationalEncoder, trajectories: Sequence[Trajectory]) 
 
 
 class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, LowestValue]):
-    """The method of the dynamic-validation paper.
-
-    The loss is the absolute error |V - V*| of Stahlberg, Bonet and Geffner (2022), averaged over a batch. The paper
-    trains with three seeds and shows one.
-    """
+    """The method of the dynamic-validation paper; the loss is |V - V*| (Stahlberg, Bonet and Geffner 2022)."""
 
     key = "gnn-value"
     title = "GNN value policy"
@@ -108,10 +164,6 @@ class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, Lo
     ) -> LowestValue:
         """Return the policy that follows the network's values."""
         return LowestValue(LearnedValue(RelationalEncoder(domain), network, device))
-
-    def planner(self, training: ValueGNNTraining, learned: LowestValue, decoding: BeamDecoding) -> Planner:
-        """Return a beam search over successors."""
-        return decoding.planner(learned, one_step)
 
     def sample(self, training: ValueGNNTraining, learned: LowestValue, task: Task) -> Vectors:
         """Return the value [1] of the initial state."""

@@ -17,17 +17,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sgp.datasets.folders import own_folder, whole_folder
 from sgp.datasets.runs import Run, RunDraft, library_versions
-from sgp.datasets.store import home
+from sgp.datasets.store import home, locked, whole_folder
 from sgp.errors import ConfigurationError
 from sgp.files import read_json, write_json
 from sgp.methods.configuration import configure_decoding, from_record
-from sgp.methods.contract import Checkpoint
+from sgp.methods.contract import Checkpoint, MethodBase
 from sgp.models.device import Device, choose_device
 from sgp.models.networks import Network
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
+from sgp.planning.policy import one_step
 from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -55,11 +55,8 @@ class _Progress:
     processor_seconds: float = 0.0
 
 
-class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
-    """A method that trains one network; every epoch is a planner that validation can select.
-
-    An interrupted training resumes after its last epoch when the same training is started again.
-    """
+class NetworkMethod(MethodBase, ABC, Generic[Training, Decoding, Net, Learned]):
+    """A method that trains one network; every epoch is a planner. An interrupted training resumes."""
 
     key: str
     libraries: Sequence[str] = ("torch",)
@@ -79,21 +76,15 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
     def learned(self, training: Training, domain: DomainText, network: Net, device: Device) -> Learned:
         """Return the policy or model that uses a trained network."""
 
-    @abstractmethod
-    def planner(self, training: Training, learned: Learned, decoding: Decoding) -> Planner:
-        """Return the planner; raises ConfigurationError for a decoding that conflicts with the training."""
+    def planner(self, training: Training, learned: Learned, decoding: Any) -> Planner:
+        """Return a beam search over the training's candidates; raises ConfigurationError for a conflicting decoding."""
+        planner: Planner = decoding.planner(learned, getattr(training, "successors", one_step))
+        return planner
 
-    @abstractmethod
-    def sample(self, training: Training, learned: Learned, task: Task) -> Vectors:
-        """Return vectors computed from a task's initial state, used to verify a run."""
-
-    def deterministic(self, training: Training) -> bool:
-        """Return False: training starts from random weights."""
-        return False
-
-    def invariant(self, training: Training) -> bool:
-        """Return False: the network reads names of objects, unless a method overrides this."""
-        return False
+    def sample(self, training: Training, learned: Any, task: Task) -> Vectors:
+        """Return vectors computed from a task's initial state, used to verify a run: the candidates' costs."""
+        vectors: Vectors = learned.sample(task, getattr(training, "successors", one_step))
+        return vectors
 
     def network(self, training: Training, domain: DomainText, seed: int) -> Net:
         """Build the network with initial weights from the seed; torch's global generator is not changed."""
@@ -104,11 +95,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
     def checkpoints(
         self, training: Training, data: Any, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Checkpoint]:
-        """Yield the planner after every epoch; `folder` receives the last checkpoints, from which the training resumes.
-
-        Raises ConfigurationError for a problem that cannot be encoded or a loss that is not finite, StoreError for a
-        folder that is damaged or of another training.
-        """
+        """Yield the planner after every epoch; `folder` receives the last checkpoints, to resume the training."""
         context = FitContext(seed, device, folder, identify((data.sha256, asdict(training), seed)), after)  # type: ignore[call-overload]
         network = self.network(training, data.train[0].task.domain_text, seed)
         for epoch in self.fit(training, data, network, context):
@@ -151,17 +138,15 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         draft.keep_check(task.problem, self.sample(training, learned, task))
 
     def _train_epochs(self, training: Training, data: Any, draft: RunDraft) -> None:
-        """Train and write the selected epoch into the draft's folder; of equal losses the first epoch wins.
-
-        `SGP_HOME/training` stores the best epoch so far and the last checkpoints until the training ends.
-        """
+        """Train and write the selected epoch; `SGP_HOME/training` stores the best one and the last checkpoints."""
         key, versions = draft.key, library_versions(self.libraries)
         record = asdict(training)  # type: ignore[call-overload]
         of = (key.method, record, data.sha256, key.seed, self.keeps, draft.device, sorted(versions.items()))
         folder = home() / "training" / identify(of)[:16]
         best, progress_file = folder / "planner" / "best", folder / "passed.json"
         epochs: int = training.training.epochs  # type: ignore[attr-defined]
-        with own_folder(folder), progress(f"train {data.domain} {key.variant} seed {key.seed}", epochs) as bar:
+        with locked(folder), progress(f"train {data.domain} {key.variant} seed {key.seed}", epochs) as bar:
+            folder.mkdir(exist_ok=True)
             done = _Progress(**read_json(progress_file)) if progress_file.exists() else _Progress()
             if done.epochs:
                 logger.info("resuming after epoch %d from %s", done.epochs, folder)

@@ -7,39 +7,164 @@ each encoded as a feature vector. A model predicts the next state's vector (stat
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
+import xgboost
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders import StateEncoder, encoder_keys
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.errors import ConfigurationError, check_fields, expected_one_of
+from sgp.errors import ConfigurationError, StoreError, check_fields, expected_one_of
+from sgp.files import whole_file
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Checkpoint, Settings
 from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
-from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device, choose_device
-from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RecurrentPredictor, RowPredictor
-from sgp.progress import track
-from sgp.training.boosting import BoostingConfig, fit_boosted_trees
+from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RowPredictor
+from sgp.progress import progress, track
 from sgp.training.fit import FitContext, identify
-from sgp.training.recurrent import Loss, RecurrentTraining, Sequences, best_epoch, fit_recurrent, prediction_rows
+from sgp.training.recurrent import (
+    Head,
+    Loss,
+    LSTMShape,
+    RecurrentModel,
+    RecurrentTraining,
+    Sequences,
+    best_epoch,
+    fit_recurrent,
+    prediction_rows,
+)
+from sgp.workers import threads
+
+Rows = NDArray[np.floating[Any]]
+
+
+class BoostedTrees:
+    """A fitted ensemble that maps rows [n, F] to outputs [n, D]."""
+
+    def __init__(self, booster: xgboost.Booster, rounds: int):
+        self._booster = booster
+        self.use_threads(threads())
+        self.rounds = rounds  # rounds that early stopping selected
+        config = json.loads(booster.save_config())
+        self.outputs = int(config["learner"]["learner_model_param"]["num_target"])
+
+    def after(self, rounds: int) -> BoostedTrees:
+        """Return the ensemble of the first rounds, which equals the result of training with this many rounds."""
+        return BoostedTrees(self._booster[:rounds], rounds)
+
+    def count_nodes(self) -> int:
+        """Count the nodes of all trees in use (state-centric, Table 3)."""
+        model = json.loads(self._booster.save_raw("json").decode())["learner"]["gradient_booster"]["model"]
+        return sum(int(tree["tree_param"]["num_nodes"]) for tree in model["trees"][: self.rounds * self.outputs])
+
+    def predict(self, rows: Rows) -> NDArray[np.float32]:
+        """Return outputs [n, D]; a row's outputs do not depend on the other rows."""
+        found = self._booster.inplace_predict(
+            np.ascontiguousarray(rows, np.float32), iteration_range=(0, self.rounds), validate_features=False
+        )
+        return np.asarray(found, np.float32).reshape(len(rows), self.outputs)
+
+    def use_threads(self, count: int) -> None:
+        """Set the number of threads of `predict`."""
+        self._booster.set_param({"nthread": count})
+
+    def save(self, path: Path) -> None:
+        """Write the trees in XGBoost's UBJSON format."""
+        with whole_file(path) as temporary:
+            temporary.write_bytes(self._booster.save_raw("ubj"))  # XGBoost's save_model does not report why it fails
+
+    @classmethod
+    def load(cls, path: Path, rounds: int) -> BoostedTrees:
+        """Read trees that `save` wrote. Raises StoreError for another file."""
+        booster = xgboost.Booster()
+        try:
+            booster.load_model(path)
+        except xgboost.core.XGBoostError as error:
+            raise StoreError(f"{path} is no model of XGBoost; train the run again") from error
+        booster.set_param({"device": "cpu"})
+        return cls(booster, rounds)
+
+
+@dataclass(frozen=True)
+class BoostingConfig:
+    """Hyperparameters of boosting. Defaults: state-centric, Table 7."""
+
+    depth: int = 8  # maximum depth of a tree
+    learning_rate: float = 0.1  # factor of each tree's contribution
+    rounds: int = 1000  # maximum number of rounds
+    patience: int = 10  # rounds without a better validation error before stopping
+
+    def __post_init__(self) -> None:
+        check_fields(self, "boosting", ["learning_rate"], depth=1, rounds=1, patience=1)
+        if self.learning_rate > 1:
+            raise ConfigurationError(f"boosting learning_rate is {self.learning_rate}; expected at most 1")
+
+
+class _Progress(xgboost.callback.TrainingCallback):
+    def __init__(self, bar: tqdm[None]):
+        self._bar = bar
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self._bar.update()
+        return False
+
+
+def fit_boosted_trees(
+    config: BoostingConfig,
+    train: tuple[Rows, Rows],
+    validation: tuple[Rows, Rows],
+    seed: int,
+    device: Device = "cpu",
+    title: str = "boosting",
+) -> tuple[BoostedTrees, Sequence[float]]:
+    """Fit trees to (rows [n, F], targets [n, D]) by squared error until the validation error stops falling.
+
+    Returns the trees up to the round of least validation error, and the error (root mean square) after each round.
+    """
+    data = [xgboost.DMatrix(rows, label=targets, nthread=threads()) for rows, targets in (train, validation)]
+    parameters = {
+        "objective": "reg:squarederror",
+        "max_depth": config.depth,
+        "learning_rate": config.learning_rate,
+        "tree_method": "hist",
+        "multi_strategy": "one_output_per_tree",
+        "device": device,
+        "seed": seed,
+        "verbosity": 0,
+        "nthread": threads(),
+    }
+    errors: dict[str, dict[str, list[float]]] = {}
+    with progress(f"{title}, rounds") as bar:  # no total, because early stopping decides the number of rounds
+        booster = xgboost.train(
+            parameters,
+            data[0],
+            num_boost_round=config.rounds,
+            evals=[(data[1], "validation")],
+            callbacks=[xgboost.callback.EarlyStopping(rounds=config.patience), _Progress(bar)],
+            evals_result=errors,
+            verbose_eval=False,
+        )
+    booster.set_param({"device": "cpu"})
+    return BoostedTrees(booster, int(booster.best_iteration) + 1), errors["validation"]["rmse"]
+
 
 Model = Literal["xgboost", "lstm"]
 
@@ -136,34 +261,27 @@ class StateCentric:
         device: Device,
         after: int = 0,
     ) -> Iterator[Checkpoint]:
-        """Yield the planner of least validation loss of each part of a training's rounds or epochs.
-
-        The planner of least loss overall equals that of `train`. An LSTM's training resumes from `folder`; boosting is
-        repeated because it is fast compared with validation.
-        """
+        """Yield the planner of least loss of each part of a training; only an LSTM resumes, from `folder`."""
         title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
         for fitted in _fit(config, data, seed, device, title, folder, after):
             yield Checkpoint(fitted.name, config, fitted.loss, partial(fitted.save, data))
 
     def load(self, run: Run, decoding: StateCentricDecoding) -> Planner:
-        """Return the planner of a run, verified against the predictions stored in the run.
-
-        Raises ConfigurationError for `strip_static` with an encoder other than WL.
-        """
+        """Return the planner of a run, verified against the predictions stored in the run."""
         config, facts = from_record(StateCentricTraining, run.training), run.record["facts"]
         if decoding.strip_static and config.encoder != "wl":
             raise ConfigurationError(
                 f"strip_static conflicts with encoder {config.encoder}, whose static atoms cannot be left out"
             )
         encoder, file = load_encoder(config, run), run.folder / _FILES[config.model]
-        predictor: RowPredictor | RecurrentPredictor
+        model: BoostedTrees | RecurrentModel
         if config.model == "xgboost":
-            predictor = RowPredictor(BoostedTrees.load(file, facts["rounds"]), config.mode)
+            model = BoostedTrees.load(file, facts["rounds"])
         else:
-            network = _network(config, encoder.dimension, seed=0)
-            network.read(file)
-            predictor = RecurrentPredictor(network.to(choose_device("auto")).eval(), config.mode)
-        fitted = _Fitted(config, encoder, predictor, facts)
+            model = _network(config, encoder.dimension, seed=0)
+            model.read(file)
+            model.to(choose_device("auto")).eval()
+        fitted = _Fitted(config, encoder, model, facts)
         run.verify(fitted.policy().sample(Task(run.check_problem)))
         return fitted.planner(decoding)
 
@@ -174,7 +292,7 @@ class _Fitted:
 
     config: StateCentricTraining
     encoder: StateEncoder
-    predictor: RowPredictor | RecurrentPredictor
+    model: BoostedTrees | RecurrentModel
     facts: Mapping[str, float]
     name: str = ""
     loss: float = 0.0
@@ -183,7 +301,7 @@ class _Fitted:
         encoder = self.encoder
         if strip_static and isinstance(encoder, WLEncoder):
             encoder = encoder.without_static()
-        return NearestEmbedding(encoder, self.predictor, METRICS[self.config.mode])
+        return NearestEmbedding(encoder, RowPredictor(self.model, self.config.mode), METRICS[self.config.mode])
 
     def planner(self, decoding: StateCentricDecoding) -> Planner:
         return decoding.planner(self.policy(decoding.strip_static), one_step)
@@ -191,7 +309,7 @@ class _Fitted:
     def save(self, data: Demonstrations, draft: RunDraft) -> None:
         """Write the files that `load` reads."""
         save_encoder(self.config, self.encoder, draft)
-        self.predictor.model.save(draft.folder / _FILES[self.config.model])
+        self.model.save(draft.folder / _FILES[self.config.model])
         draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
         task = data.train[0].task
         draft.keep_check(task.problem, self.policy().sample(task))
@@ -215,7 +333,7 @@ def _fit(
             rounds = min(part, key=lambda number: losses[number - 1])
             some = trees if rounds == trees.rounds else trees.after(rounds)
             facts: dict[str, float] = {"rounds": rounds, "nodes": some.count_nodes()}
-            yield _Fitted(config, encoder, RowPredictor(some, mode), facts, f"round {rounds}", losses[rounds - 1])
+            yield _Fitted(config, encoder, some, facts, f"round {rounds}", losses[rounds - 1])
         return
     parts = _parts(config.lstm.training.epochs, config.parts)
     ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
@@ -230,8 +348,8 @@ def _fit(
             trained = _network(config, encoder.dimension, seed=0)
             trained.load_state_dict(best.weights)
             facts = {"parameters": trained.count_parameters(), **best.facts}
-            predictor = RecurrentPredictor(trained.to(device).eval(), mode)
-            yield _Fitted(config, encoder, predictor, facts, f"epoch {best.number}", best.validation_loss)
+            model = trained.to(device).eval()
+            yield _Fitted(config, encoder, model, facts, f"epoch {best.number}", best.validation_loss)
 
 
 def _network(config: StateCentricTraining, dimension: int, seed: int) -> RecurrentModel:

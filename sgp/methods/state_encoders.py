@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.store import cache_folder
@@ -13,9 +13,8 @@ from sgp.datasets.training_data import Demonstrations
 from sgp.domains import serving, words_of
 from sgp.encoders import EncoderKind, StateEncoder, encoder_plugins, plugged_encoder
 from sgp.encoders.fsf import FSFEncoder
-from sgp.encoders.sentences import CachedSentences, sentence_vectors
-from sgp.encoders.text import TextConfig, TextEncoder
-from sgp.encoders.wl import WL, WLConfig
+from sgp.encoders.text import CachedSentences, TextConfig, TextEncoder, sentence_vectors
+from sgp.encoders.wl import WL
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import read_json, write_json
 from sgp.planning.pddl import DomainText
@@ -24,24 +23,8 @@ from sgp.planning.task import State, Task
 _ENCODER = "encoder.json"
 
 
-class EncoderSettings(Protocol):
-    """A training configuration with a state encoder."""
-
-    @property
-    def encoder(self) -> str:
-        """The encoder's key."""
-
-    @property
-    def wl(self) -> WLConfig:
-        """Configuration of the encoder wl."""
-
-    @property
-    def text(self) -> TextConfig:
-        """Configuration of the encoder text."""
-
-
-def encoder_kind(training: EncoderSettings) -> EncoderKind:
-    """Return the kind of encoder that a training selects; see `sgp.encoders.encoder_keys`."""
+def encoder_kind(training: Any) -> EncoderKind:
+    """Return the kind of encoder that a training selects by its fields `encoder`, `wl` and `text`."""
     match training.encoder:
         case "wl":
             return WL(training.wl)
@@ -53,19 +36,19 @@ def encoder_kind(training: EncoderSettings) -> EncoderKind:
             return plugged_encoder(key)
 
 
-def fit_encoder(training: EncoderSettings, data: Demonstrations) -> StateEncoder:
+def fit_encoder(training: Any, data: Demonstrations) -> StateEncoder:
     """Fit the encoder to the training states."""
     return encoder_kind(training).fit([(each.task, each.states) for each in data.train], data.largest)
 
 
-def save_encoder(training: EncoderSettings, encoder: StateEncoder, draft: RunDraft) -> None:
+def save_encoder(training: Any, encoder: StateEncoder, draft: RunDraft) -> None:
     """Write the encoder, and record the libraries that it needs."""
     kind, plugin = encoder_kind(training), encoder_plugins().get(training.encoder)
     kind.save(encoder, draft.folder / _ENCODER)
     draft.libraries = (*kind.libraries, *([plugin.package] if plugin else []))
 
 
-def load_encoder(training: EncoderSettings, run: Run) -> StateEncoder:
+def load_encoder(training: Any, run: Run) -> StateEncoder:
     """Read the encoder of a run; raises StoreError for a damaged file or one of another version."""
     if training.encoder == "wl":
         run.require_version("wlplan")
@@ -83,16 +66,13 @@ class Slots:
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> FSFEncoder:
         """Return the encoder of the tasks' domain."""
-        return self._encoder(states[0][0].domain_text, largest)
+        return self.load(None, states[0][0].domain_text, largest)
 
     def save(self, encoder: FSFEncoder, path: Path) -> None:
         """Write nothing: the domain defines its slots."""
 
-    def load(self, path: Path, domain_text: DomainText, largest: int) -> FSFEncoder:
+    def load(self, path: Path | None, domain_text: DomainText, largest: int) -> FSFEncoder:
         """Return the encoder of a domain."""
-        return self._encoder(domain_text, largest)
-
-    def _encoder(self, domain_text: DomainText, largest: int) -> FSFEncoder:
         domain = serving(domain_text)
         if domain is None:
             raise ConfigurationError(
@@ -132,11 +112,7 @@ class Text:
 
 
 def text_encoders(config: TextConfig) -> Callable[[Task], TextEncoder]:
-    """Return a function from a task to its encoder.
-
-    Raises ConfigurationError for an unknown sentence encoder, MissingLibrary where it is not installed, StoreError for
-    damaged vector files.
-    """
+    """Return a function from a task to its encoder."""
     _vectors(config.sentences)  # raises errors early
     return lambda task: encoder_of_domain(config, task.domain_text)
 

@@ -30,11 +30,10 @@ from sgp.planning.policy import Rules, one_step
 from sgp.planning.task import State, Task, TaskCache
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
-from sgp.policies.writers import PlanWriter, SequenceWriter
-from sgp.policies.writing import How, WrittenActions
+from sgp.policies.writing import How, Writer, WrittenActions
 from sgp.training.fit import Epoch, FitContext
-from sgp.training.plan_examples import ExpertsPlan, sources
 from sgp.training.two_views import (
+    ExpertsPlan,
     Lengths,
     Loss,
     TwoViews,
@@ -44,6 +43,7 @@ from sgp.training.two_views import (
     plan_loss,
     sequence_lengths,
     sequence_loss,
+    sources,
     state_lengths,
 )
 
@@ -152,11 +152,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
     }
     decodings: Mapping[str, SymTDecoding] = {
         DEFAULT: SymTDecoding(),  # for a training that names no decoding
-        "greedy": SymTDecoding("greedy", revisits=True),
-        "applicable": SymTDecoding("applicable", revisits=True),
-        "regrounding": SymTDecoding("regrounding", revisits=True),
-        "ranked": SymTDecoding("ranked", revisits=True),
-        "lowest": SymTDecoding("lowest", revisits=True),
+        **{how: SymTDecoding(how, revisits=True) for how in (*get_args(How), "lowest")},
         "unvisited": SymTDecoding(),
     }
     sweep: Sequence[Settings] = ()  # empty: the planners are epochs
@@ -183,7 +179,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
                     "no goal state"
                 )
         experts = {"experts_plans": sum(isinstance(each, ExpertsPlan) for each in train)}
-        loss, lengths = _loss(network, tokens, context.device), _lengths(training, tokens)
+        loss, lengths = _loss(network, tokens, context.device)
         width = training.shape.width
         for epoch in fit_views(network, loss, tokens, training.training, train, validation, width, lengths, context):
             yield replace(epoch, metrics={**epoch.metrics, **experts})
@@ -202,7 +198,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
             policy = LowestValue(LearnedDistance(model, tokens, device, decoding.seed), rules)
         else:
             how: How = "ranked" if decoding.how == "best" or decoding.how == "lowest" else decoding.how
-            policy = WrittenActions(_writer(model, device), tokens, how, decoding.seed)
+            policy = WrittenActions(Writer(model, device), tokens, how, decoding.seed)
         return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)
 
     def sample(self, training: SymTTraining, learned: Transformer, task: Task) -> Vectors:
@@ -210,21 +206,15 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         model, tokens, device = learned
         if isinstance(model, HeuristicTransformer):
             return {"value": LearnedDistance(model, tokens, device, 0)([(task, [task.init])])}
-        return WrittenActions(_writer(model, device), tokens, "ranked").sample(task)
+        return WrittenActions(Writer(model, device), tokens, "ranked").sample(task)
 
 
-def _loss(model: Model, tokens: Tokens, device: Device) -> Loss:
+def _loss(model: Model, tokens: Tokens, device: Device) -> tuple[Loss, Lengths]:
+    if isinstance(model, HeuristicTransformer):
+        return distance_loss(model, tokens, device), state_lengths(tokens)
     if isinstance(model, SequenceTransformer):
-        return sequence_loss(model, tokens, device)
-    if isinstance(model, PlanTransformer):
-        return plan_loss(model, tokens, device)
-    return distance_loss(model, tokens, device)
-
-
-def _lengths(training: SymTTraining, tokens: Tokens) -> Lengths:
-    if training.kind == "heuristic":
-        return state_lengths(tokens)
-    return sequence_lengths(tokens, training.positions) if training.kind == "sequence" else plan_lengths(tokens)
+        return sequence_loss(model, tokens, device), sequence_lengths(tokens, model.positions)
+    return plan_loss(model, tokens, device), plan_lengths(tokens)
 
 
 def _check(kind: Kind, decoding: SymTDecoding) -> None:
@@ -234,10 +224,6 @@ def _check(kind: Kind, decoding: SymTDecoding) -> None:
     what = "a heuristic" if kind == "heuristic" else "a model that writes plans"
     expected = "best or lowest" if kind == "heuristic" else f"best, {', '.join(get_args(How))}"
     raise ConfigurationError(f"decoding by {decoding.how} conflicts with {what}; expected how {expected}")
-
-
-def _writer(model: PlanTransformer | SequenceTransformer, device: Device) -> PlanWriter | SequenceWriter:
-    return PlanWriter(model, device) if isinstance(model, PlanTransformer) else SequenceWriter(model, device)
 
 
 METHOD = SymT()

@@ -12,10 +12,7 @@ DeviceChoice = Literal["auto", "cpu", "cuda"]
 
 
 def choose_device(choice: str) -> Device:
-    """Return the device for the choice auto, cpu or cuda; auto selects the GPU if there is one.
-
-    Raises ConfigurationError for an unknown choice, and for `cuda` without a usable GPU.
-    """
+    """Return the device for the choice auto, cpu or cuda; auto selects the GPU if there is one."""
     if choice not in get_args(DeviceChoice):
         raise ConfigurationError(f"device is '{choice}'; expected one of {', '.join(get_args(DeviceChoice))}")
     if choice == "cpu" or (choice == "auto" and not _gpu()):

@@ -38,12 +38,10 @@ class Network(nn.Module):
 
 
 class CandidateGraphs(NamedTuple):
-    """Several graphs as one, with nodes of three kinds: objects, places of candidates, and depths.
+    """Several graphs as one: the nodes of objects [t], places of candidates [p] and depths [d], and each one's graph.
 
-    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind. `owners` [p] are the candidates of
-    places, and `partners` [p] the nodes of the copied objects, if places are copies. `object_trees` [t],
-    `candidate_trees` [c] and `depth_trees` [d] are the graphs of each. `arguments` [m, arity] number the nodes of each
-    relation's tuples.
+    `owners` [p] are the candidates of places, `partners` [p] the objects that they copy. `arguments` [m, arity] number
+    the nodes of each relation's tuples.
     """
 
     nodes: int
@@ -59,10 +57,7 @@ class CandidateGraphs(NamedTuple):
 
 
 class CandidateNetwork(Network):
-    """A network that scores all candidates of a state in one pass.
-
-    It maps `CandidateGraphs` to the scores of candidates [c] and of depths [d].
-    """
+    """A network from `CandidateGraphs` to scores of all candidates [c] and of depths [d], in one pass."""
 
     def graphs(self, nodes: int, *arrays: Any) -> CandidateGraphs:
         """Return `CandidateGraphs` on the network's device from its fields as arrays, in their order."""

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pymimir_rgnn import (
-    MLP,
-    Encoder,
-    HyperparameterConfig,
-    MLPUpdates,
-    PredicateMLPMessages,
-    SmoothMaximumAggregation,
-)
+from pymimir_rgnn import MLP, Encoder, HyperparameterConfig, MLPUpdates, PredicateMLPMessages, SmoothMaximumAggregation
 from torch import Tensor, nn
 
 from sgp.errors import check_fields
@@ -71,10 +64,7 @@ class RelationalBody(Network):
         self.update, self.normalised = MLPUpdates(config), nn.LayerNorm(shape.hidden)
 
     def carried(self, count: int, arguments: Mapping[str, Tensor]) -> Tensor:
-        """Return the final vectors of `count` objects [count, hidden]; `arguments` [m, arity] number the objects.
-
-        At least one relation must have a tuple.
-        """
+        """Return the vectors [count, hidden] of objects, numbered in `arguments` [m, arity] (at least one tuple)."""
         relations = {self._keys[name]: rows.reshape(-1) for name, rows in arguments.items()}
         carried = self.normalised.weight.new_zeros(count, self.shape.hidden)
         for _ in range(self.shape.layers):
@@ -84,28 +74,19 @@ class RelationalBody(Network):
         return carried
 
     def summed(self, read: Tensor, owners: Tensor, graphs: int) -> Tensor:
-        """Sum rows [m, hidden] by the graph that owns each [graphs, hidden].
-
-        Each graph is summed separately: differences of a running sum, as in pymimir-rgnn, depend on the other graphs.
-        """
+        """Sum rows [m, hidden] by graph, each separately: differences of a running sum depend on the other graphs."""
         return read.new_zeros(graphs, self.shape.hidden).index_add(0, owners, read)
 
 
 class RelationalModel(RelationalBody):
-    """Network from relations over the objects of B graphs to a value of each graph [B].
-
-    The value is read from the sum over a graph's objects: V = f(sum g(object)).
-    """
+    """Network from relations over the objects of B graphs to values [B]: V = f(sum over objects of g(object))."""
 
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
         super().__init__(arities, shape)
         self.read_object, self.read_value = MLP(shape.hidden, shape.hidden), MLP(shape.hidden, 1)
 
     def forward(self, objects: Tensor, arguments: Mapping[str, Tensor]) -> Tensor:
-        """Return the values [B] of graphs with `objects` [B] objects each.
-
-        `arguments` [m, arity] number the objects of all graphs. At least one relation must have a tuple.
-        """
+        """Return the values [B] of graphs with `objects` [B] objects each, numbered consecutively in `arguments`."""
         owners = torch.repeat_interleave(torch.arange(len(objects), device=objects.device), objects)
         read = self.read_object(self.carried(len(owners), arguments))
         values: Tensor = self.read_value(self.summed(read, owners, len(objects)))[:, 0]
@@ -130,10 +111,9 @@ class RelationalModel(RelationalBody):
 
 
 class LookaheadModel(RelationalBody, CandidateNetwork):
-    """Network from graphs of states with their candidates to scores of candidates and depths.
+    """Network from graphs of states with their candidates to scores of candidates and depths (AIW-AD, sections 5, 6).
 
-    If a candidate is a node, Q = MLP(that node, sum over the objects' nodes); if it is `copied` objects, Q = MLP(sum
-    over objects of MLP(object, its copy)) (AIW-AD, section 5). A linear probe orders the depths (section 6).
+    Q = MLP(candidate's node, sum of objects), or for `copied` objects MLP(sum of MLP(object, its copy)).
     """
 
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape, copied: bool = False):

@@ -83,10 +83,7 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """Attention scores and layer outputs, in the order of computation.
-
-    Without `scores`, modules record no attention scores and are faster.
-    """
+    """Attention scores (only recorded if `scores`, which is slower) and layer outputs, in the order of computation."""
 
     scores: bool = True
     attended: list[Attended] = field(default_factory=list)
@@ -108,10 +105,7 @@ class Attention(nn.Module):
     def forward(
         self, rows: Tensor, cached: KeyValues, attention_mask: Tensor, scores: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the output for rows [b, n, hidden], and the attention scores [b, heads, n, m] if `scores` is set.
-
-        `attention_mask` [b or 1, n or 1, m] marks the tokens that each row may attend to, at least one.
-        """
+        """Return the output for rows [b, n, hidden], and with `scores` the attention scores [b, heads, n, m]."""
         query, given = self._by_head(self.query(rows)), None
         if scores:
             logits = query @ cached.keys.transpose(2, 3) / math.sqrt(self.shape.width)
@@ -128,10 +122,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention to the encoder's tokens if `crossing`, then a feed-forward network.
-
-    Each part has pre-normalisation and a residual connection.
-    """
+    """Self-attention, cross-attention if `crossing`, feed-forward: all with pre-normalisation and residuals."""
 
     def __init__(self, shape: TransformerShape, crossing: bool = False):
         super().__init__()
@@ -154,11 +145,7 @@ class Layer(nn.Module):
         past: KeyValues | None = None,
         encoded: tuple[KeyValues, Tensor] | None = None,
     ) -> tuple[Tensor, KeyValues]:
-        """Return the rows [b, n, hidden] after the layer, and their keys and values for self-attention.
-
-        `real` [b, n] marks rows that are not padding. Rows also attend to the tokens in `past`. `encoded` has the
-        encoder's keys and values and their mask [b, m].
-        """
+        """Return the rows [b, n, hidden] after the layer, with their keys and values; `real` [b, n] is their mask."""
         wanted = seen is not None and seen.scores
         normed = self.self_attention_norm(rows)
         new = self.self_attention.key_values(normed)
@@ -178,13 +165,6 @@ class Layer(nn.Module):
         return rows, new
 
 
-class Encoded(NamedTuple):
-    """The encoder's output [b, n, hidden], and the mask of tokens without padding [b, n]."""
-
-    rows: Tensor
-    real: Tensor
-
-
 class AtomEncoder(Network):
     """Encoder from atoms of named objects to a vector of each atom, exactly equivariant in the order of the atoms."""
 
@@ -195,19 +175,16 @@ class AtomEncoder(Network):
         self.atom = nn.Linear((1 + arity) * shape.hidden, shape.hidden)
         self.encoder = Layer(shape)
 
-    def encode(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Encoded:
+    def encode(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
         """Encode atoms [b, n, 1 + arity] of tokens; `real` [b, n] marks atoms that are not padding."""
-        rows = self.atom(self.embedding(atoms).flatten(2))
+        rows: Tensor = self.atom(self.embedding(atoms).flatten(2))
         for _ in range(self.shape.layers):
             rows, _ = self.encoder(rows, real, real[:, None], seen)
-        return Encoded(rows, real)
+        return rows
 
 
 class HeuristicTransformer(AtomEncoder):
-    """SymT-E: a network from a state and its goal to the goal distance, read from d_k numbers of each atom, summed.
-
-    Only the numbers that two namings share are read, normalised among themselves.
-    """
+    """SymT-E: a network from a state and its goal to the goal distance, read from d_k shared numbers of each atom."""
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__(tokens, arity, shape)
@@ -221,7 +198,7 @@ class HeuristicTransformer(AtomEncoder):
 
     def values(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
         """Return the goal distances [b], recording scores and outputs only if `seen` is given."""
-        rows = self.shared(self.encode(atoms, real, seen).rows[:, :, : self.shape.width])
+        rows = self.shared(self.encode(atoms, real, seen)[:, :, : self.shape.width])
         values: Tensor = self.readout((rows * real[:, :, None]).sum(dim=1))[:, 0]
         return values
 
@@ -240,14 +217,14 @@ class PlanTransformer(AtomEncoder):
     ) -> tuple[Tensor, Seen]:
         """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] marks non-padding."""
         seen = Seen(scores)
-        encoded = self.encode(atoms, real, seen)
-        logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
+        encoded = self.crossed(self.encode(atoms, real, seen)), real
+        logits, _ = self.decode(plans, written, encoded, seen=seen)
         return logits, seen
 
-    def crossed(self, encoded: Encoded) -> tuple[KeyValues, Tensor]:
-        """Return keys and values of the encoder's tokens, which all layers share, and their mask."""
+    def crossed(self, rows: Tensor) -> KeyValues:
+        """Return keys and values of the encoder's tokens, which all layers share."""
         assert self.decoder.cross_attention is not None
-        return self.decoder.cross_attention.key_values(self.encoded(encoded.rows)), encoded.real
+        return self.decoder.cross_attention.key_values(self.encoded(rows))
 
     def decode(
         self,
@@ -257,10 +234,7 @@ class PlanTransformer(AtomEncoder):
         past: PastKeyValues | None = None,
         seen: Seen | None = None,
     ) -> tuple[Tensor, list[KeyValues]]:
-        """Return the logits [b, t, tokens] after tokens [b, t], and the tokens' keys and values by layer.
-
-        Tokens also attend to those in `past`.
-        """
+        """Return the logits [b, t, tokens] of tokens [b, t] that follow `past`, and their keys and values by layer."""
         rows, caches = self.embedding(plans), list[KeyValues]()
         attention_mask = _causal(plans.shape[1], past, plans.device)
         for place in range(self.shape.layers):
@@ -272,10 +246,7 @@ class PlanTransformer(AtomEncoder):
 
 
 class SequenceTransformer(Network):
-    """PlanGPT as described in symt: a causal decoder of state, goal and plan in one sequence, with learned positions.
-
-    Each layer has its own weights, as in GPT-2.
-    """
+    """PlanGPT as described in symt: a causal decoder with learned positions; each layer has its own weights (GPT-2)."""
 
     def __init__(self, tokens: int, positions: int, shape: TransformerShape):
         super().__init__()

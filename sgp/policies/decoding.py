@@ -23,10 +23,8 @@ MIN_NOVEL = 16  # the default of contrastive jumps
 class BeamDecoding:
     """A beam search over candidates."""
 
-    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {
-        "enough": "min_novel",
-        "escape": "noise_after",
-    }  # by their names in earlier versions
+    # by their names in earlier versions
+    RENAMED_FIELDS: ClassVar[Mapping[str, str]] = {"enough": "min_novel", "escape": "noise_after"}
 
     beam: int = 1  # maximum number of nodes per decision
     margin: float = 0.0  # nodes that cost more than the cheapest plus this are dropped; 0: no limit

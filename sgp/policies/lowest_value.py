@@ -24,15 +24,11 @@ class StateValue(Protocol):
 
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.floating[Any]]:
         """Return the values [n] of the states of several tasks, concatenated in the order of the tasks."""
-        ...
 
 
 @dataclass(frozen=True)
 class LowestValue:
-    """Policy that costs a candidate by the value of its state.
-
-    Source: dynamic-validation, section 4. A value describes a state completely, so it replaces the path's cost.
-    """
+    """Policy that costs a candidate by its state's value, not by its path (dynamic-validation, section 4)."""
 
     value: StateValue
     rules: Rules = REPLACE

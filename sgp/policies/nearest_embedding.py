@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,67 +17,32 @@ from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, parts
 from sgp.policies.embedding import Contrast, View
 
-if TYPE_CHECKING:  # each method imports its own model
-    from sgp.models.boosted_trees import BoostedTrees
-    from sgp.models.linear import LinearModel
-    from sgp.models.recurrent import RecurrentModel
-
 Metric = Literal["euclidean", "cosine"]
 Mode = Literal["state", "delta"]  # prediction target: the next embedding, or its difference from the current one
 
 _AT_ONCE = 64 << 20  # bytes of embeddings computed at once
 
 
-@runtime_checkable
-class Vocabulary(Protocol):
-    """An encoder whose features come from training and that reports unseen features."""
-
-    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
-        """Return the share [n] of each state's features that never occurred in training."""
-        ...
+# A function from the embeddings [B, D] of states and goals, and the memories of the previous nodes (None at the start),
+# to next embeddings [B, D] and new memories.
+Predictor = Callable[[Embeddings, Embeddings, Sequence[Any]], tuple[NDArray[np.floating[Any]], Sequence[Any]]]
 
 
-class Predictor(Protocol):
-    """Predictor of next embeddings [B, D] from the embeddings [B, D] of states and goals.
+@dataclass(frozen=True)
+class RowPredictor:
+    """Prediction from rows of state and goal by a model with `predict(rows)`, or `step(rows, hidden)` (an LSTM)."""
 
-    `carried` is the predictor's memory of the previous node (None at the start); the second result is the new memory.
-    """
+    model: Any
+    mode: Mode
 
     def __call__(
         self, states: Embeddings, goals: Embeddings, carried: Sequence[Any]
     ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
         """Return next embeddings [B, D] and the new memories."""
-        ...
-
-
-@dataclass(frozen=True)
-class RowPredictor:
-    """Prediction by boosted trees or a linear map, which depends only on state and goal."""
-
-    model: BoostedTrees | LinearModel
-    mode: Mode
-
-    def __call__(
-        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
-        """Return next embeddings [B, D]."""
-        output = self.model.predict(np.hstack([states, goals]))
-        return (states + output if self.mode == "delta" else output).astype(np.float32), carried
-
-
-@dataclass(frozen=True)
-class RecurrentPredictor:
-    """Prediction by an LSTM, whose hidden state is carried along the path."""
-
-    model: RecurrentModel
-    mode: Mode
-
-    def __call__(
-        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
-        """Return next embeddings [B, D] and hidden states."""
-        output, hidden = self.model.step(np.hstack([states, goals]), list(carried))
-        return (states + output if self.mode == "delta" else output), hidden
+        rows, recurrent = np.hstack([states, goals]), hasattr(self.model, "step")
+        output, after = self.model.step(rows, list(carried)) if recurrent else (self.model.predict(rows), carried)
+        predicted = states + output if self.mode == "delta" else output
+        return (predicted if recurrent else predicted.astype(np.float32)), after
 
 
 class _Memory(NamedTuple):
@@ -89,10 +54,7 @@ class _Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class NearestEmbedding:
-    """Policy that costs a successor by its embedding's distance from the predicted one (state-centric, Algorithm 1).
-
-    Successors of equal embedding have equal keys.
-    """
+    """Policy that costs a successor by its embedding's distance from the predicted one (state-centric, Algorithm 1)."""
 
     encoder: StateEncoder
     predictor: Predictor
@@ -139,7 +101,8 @@ class NearestEmbedding:
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
         """Return the share [n] of each state's features unseen in training; None without a vocabulary."""
-        return self.encoder.unseen(task, states) if isinstance(self.encoder, Vocabulary) else None
+        unseen: Callable[..., NDArray[np.float64]] | None = getattr(self.encoder, "unseen", None)
+        return unseen(task, states) if unseen else None
 
     def sample(self, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
         """Return the vectors [D] of initial state, goal and first prediction, used to verify a run."""
@@ -166,13 +129,8 @@ class NearestEmbedding:
         assert view.predicted is not None
         one, two = view.candidates[[first, second]].astype(np.float64)
         shares = [_shares(self.metric, row, view.predicted.astype(np.float64)) for row in (one, two)]
-        return Contrast(
-            measure="squared distance" if self.metric == "euclidean" else "cosine distance",
-            first=one,
-            second=two,
-            shares=shares[0] - shares[1],
-            words=lambda columns: self.encoder.in_words(task, columns),
-        )
+        measure = "squared distance" if self.metric == "euclidean" else "cosine distance"
+        return Contrast(measure, one, two, shares[0] - shares[1], lambda columns: self.encoder.in_words(task, columns))
 
     def _embed(
         self, task: Task, places: Sequence[int], nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]

@@ -4,17 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
-from sgp.planning.rollout import Step
-from sgp.planning.task import State, Successor, Task, missing_goal_atoms
+from sgp.planning.rollout import Step, tie_margin
+from sgp.planning.task import Candidates, State, Successor, Task, missing_goal_atoms
 from sgp.policies.embedding import Contrast, Vector, View
-from sgp.policies.stagnation import progress_of_candidates, sample_with_gumbel, update_progress
+
+SCHEMA_DRAW_PERIOD = 4  # one of so many draws samples the action schema first
+
+
+class Progress(NamedTuple):
+    """A path's minimum number of open goals, and the decisions since then.
+
+    `denied` counts the decisions that could not take the cheapest candidate, for example because its state was visited.
+    A policy whose features cannot distinguish candidates can move objects through exponentially many states. After many
+    denied decisions candidates are sampled until there is progress (Nakhost and Mueller 2009). Periodically each action
+    schema has the same probability (Xie et al. 2014), because the correct candidate may be one of hundreds.
+    """
+
+    fewest: int
+    since: int = 0
+    denied: int = 0
+
+
+def update_progress(node: Node) -> Progress:
+    """Return the progress of the path to a node; `node.memory` is the previous node's progress, None at the start."""
+    missing = len(missing_goal_atoms(node.task, node.state))
+    before: Progress | None = node.memory
+    if before is None or missing < before.fewest:
+        return Progress(missing)
+    return before._replace(since=before.since + 1)
+
+
+def progress_of_candidates(progress: Progress, costs: NDArray[np.float64], tie: float) -> list[Progress]:
+    """Return the progress of the path to each candidate [n]; all but the cheapest candidates count as denied."""
+    if not len(costs):
+        return []
+    denied = [progress._replace(denied=progress.denied + 1)] * len(costs)
+    least = float(costs.min())
+    for place in np.flatnonzero(costs <= least + tie_margin(least, tie)).tolist():
+        denied[place] = progress
+    return denied
+
+
+def sample_with_gumbel(
+    costs: NDArray[np.float64], progress: Progress, node: Node, choice: Sequence[Successor], noise_after: int, seed: int
+) -> NDArray[np.float64]:
+    """Return costs [n] with Gumbel noise (the minimum samples the softmax) after `noise_after` denied decisions.
+
+    Every `SCHEMA_DRAW_PERIOD`-th draw gives each schema the same probability. Draws depend on seed and path length.
+    """
+    if not 0 < noise_after < progress.denied:
+        return costs
+    noise = np.random.default_rng((seed, node.length)).gumbel(size=len(choice))
+    if progress.since % SCHEMA_DRAW_PERIOD == 0:
+        costs = _equal_schemas(costs, Candidates.of(node.task, node.state, choice))
+    return np.asarray(costs - noise)
+
+
+def _equal_schemas(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
+    """Return costs [n] that make the last actions' schemas equally probable; ratios within a schema do not change."""
+    even = costs.copy()
+    named = np.array([action.name for action in choice.actions])
+    for schema in np.unique(named):
+        same = named == schema
+        even[same] += np.logaddexp.reduce(-costs[same])
+    return even
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +148,9 @@ class NearestTransition:
         one, two = view.candidates[[first, second]].astype(np.float64)
         weights = self._weights(Node(task, step.state))
         choice = [step.candidates[place] for place in (first, second)]
-        return Contrast(
-            measure="cost",
-            first=one,
-            second=two,
-            shares=self.alpha * (one**2 - two**2) - weights * (one - two),
-            words=lambda columns: self.encoder.in_words(task, step.state, choice, columns),
-        )
+        shares = self.alpha * (one**2 - two**2) - weights * (one - two)
+        words = partial(self.encoder.in_words, task, step.state, choice)
+        return Contrast("cost", one, two, shares, words)
 
     def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.floating[Any]]]:
         """Return the costs [n] of the initial state's candidates, used to verify a run."""

@@ -6,53 +6,219 @@ token with its probability, and why no action was written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from sgp.encoders.tokens import END, Tokens
+from sgp.encoders.tokens import BEGIN, END, Naming, Tokens
 from sgp.errors import PlanError
+from sgp.models.device import Device
+from sgp.models.transformer import (
+    KeyValues,
+    PastKeyValues,
+    PlanTransformer,
+    SequenceTransformer,
+    TransformerShape,
+    padded,
+)
 from sgp.planning.clock import check_limits
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
-from sgp.planning.task import State, Successor, Task
-from sgp.policies.writers import MOST_TOKENS, DecoderInput, Prefix, Writer
+from sgp.planning.task import State, Successor, Task, TaskCache
+
+MOST_TOKENS = 500  # maximum number of tokens written for a problem (symt, section 5)
+_BYTES = 1 << 28  # of keys, values and scores computed at once
+_COPIES = 6  # of scores that exist at once
+
+
+class DecoderInput(NamedTuple):
+    """A state of a task with names for the objects."""
+
+    task: Task
+    state: State
+    naming: Naming
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """Tokens written so far: logits [tokens] of the next token, number of tokens, and the decoder's state."""
+
+    logits: NDArray[np.float64]
+    length: int
+    state: Any = None
+
+
+class KVCache:
+    """A buffer [layers, 2, heads, capacity, d_k] of keys and values; the first `used` tokens are filled."""
+
+    def __init__(self, buffer: Tensor, used: int):
+        self.buffer, self.used = buffer, used
+
+
+@dataclass(frozen=True, eq=False)
+class _DecoderState:
+    """The first `length` tokens of a cache; the encoder's keys and values [2, heads, atoms, d_k] (maybe 0 atoms)."""
+
+    encoded: Tensor
+    cache: KVCache
+    length: int
+
+    @property
+    def key_values(self) -> Tensor:
+        return self.cache.buffer[:, :, :, : self.length]
+
+    def appended(self, new: Tensor) -> _DecoderState:
+        """Append tokens, in the same cache unless it is full or already continues differently."""
+        length, cache = self.length + new.shape[3], self.cache
+        if cache.used != self.length or cache.buffer.shape[3] < length:
+            cache = KVCache(new.new_empty((*new.shape[:3], 2 * length, new.shape[4])), self.length)
+            cache.buffer[:, :, :, : self.length] = self.key_values
+        cache.buffer[:, :, :, self.length : length] = new
+        cache.used = length
+        return _DecoderState(self.encoded, cache, length)
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """A network that reads states and writes tokens after them, for many rows at once, each after its own prefix."""
+
+    model: PlanTransformer | SequenceTransformer
+    device: Device
+
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """Return why the model has too few positions to read a state and write after it, or None."""
+        length = tokens.sequence_length(task, state) + MOST_TOKENS
+        if isinstance(self.model, PlanTransformer) or length <= self.model.positions:
+            return None
+        return (
+            f"state and goal have {length - MOST_TOKENS} tokens and a plan up to {MOST_TOKENS}, and the model "
+            f"{self.model.positions} positions; train with positions={length} or more"
+        )
+
+    @torch.inference_mode()
+    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
+        """Read states and goals and return their prefixes without written tokens."""
+        shape = self.model.shape
+        if not isinstance(self.model, PlanTransformer):
+            rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in inputs]
+            none = self._empty(torch.empty((2, shape.heads, 0, shape.width), device=self.device))
+            return self._append([none] * len(rows), rows, [0] * len(rows))
+        named = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in inputs]
+        states = dict[int, _DecoderState]()
+        for places in _batches([_size(shape, len(row), len(row)) for row in named]):
+            atoms, real = padded([named[place] for place in places], self.device)
+            encoded = torch.stack(list(self.model.crossed(self.model.encode(atoms, real))))
+            for number, place in enumerate(places):
+                states[place] = self._empty(encoded[:, number, :, : len(named[place])].clone())
+        begun = [states[place] for place in range(len(named))]
+        return self._append(begun, [[BEGIN]] * len(begun), [0] * len(begun))
+
+    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
+        """Append all rows in batches."""
+        lengths = [prefix.length + len(row) for prefix, row in zip(prefixes, rows, strict=True)]
+        return self._append([prefix.state for prefix in prefixes], rows, lengths)
+
+    @torch.inference_mode()
+    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the log probabilities of all rows, computed in batches."""
+        found = np.empty(len(rows))
+        for place, after, _ in self._decode_rows([prefix.state for prefix in prefixes], rows):
+            logits = np.vstack([prefixes[place].logits, after[:-1]])
+            logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+            found[place] = logs[np.arange(len(logs)), rows[place]].sum()
+        return found
+
+    @torch.inference_mode()
+    def _append(
+        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]], lengths: Sequence[int]
+    ) -> list[Prefix]:
+        """Append a row to each state and return the prefixes, of the given lengths."""
+        prefixes = {
+            place: Prefix(logits[-1], lengths[place], states[place].appended(new))
+            for place, logits, new in self._decode_rows(states, rows)
+        }
+        return [prefixes[place] for place in range(len(rows))]
+
+    def _decode_rows(
+        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
+        """Yield each row's index, the logits after each of its tokens, and its keys and values."""
+        read = [each.encoded.shape[2] + each.length + len(row) for each, row in zip(states, rows, strict=True)]
+        for places in _batches([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
+            tokens, present = padded([np.array(rows[place], np.int64) for place in places], self.device)
+            some = [states[place] for place in places]
+            if all(each is some[0] for each in some):  # true for the candidates of one node
+                some = some[:1]
+            encoded, real = _stacked([each.encoded for each in some], len(places))
+            layers, cached = _stacked([each.key_values for each in some], len(places))
+            past = PastKeyValues([KeyValues(*layer) for layer in layers], cached) if cached.shape[1] else None
+            logits, caches = self._decode(tokens, present, (KeyValues(*encoded), real), past)
+            new = torch.stack([torch.stack(list(each)) for each in caches])
+            for number, place in enumerate(places):
+                length = len(rows[place])
+                yield place, logits[number, :length].double().cpu().numpy(), new[:, :, number, :, :length]
+
+    def _decode(
+        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
+    ) -> tuple[Tensor, Sequence[KeyValues]]:
+        """Return the logits after tokens [b, t], masked by `present` [b, t], and their keys and values by layer."""
+        if isinstance(self.model, PlanTransformer):
+            return self.model.decode(tokens, present, encoded, past)
+        return self.model.decode(tokens, present, past)
+
+    def _empty(self, encoded: Tensor) -> _DecoderState:
+        """Return a state without tokens."""
+        shape = self.model.shape
+        return _DecoderState(encoded, KVCache(encoded.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
+
+
+def _size(shape: TransformerShape, count: int, read: int) -> int:
+    """Return the bytes needed by `count` tokens that attend to `read` tokens."""
+    return 4 * read * (2 * shape.layers * shape.hidden + _COPIES * shape.heads * count)
+
+
+def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yield indices of rows to compute together, small rows first: at most `_BYTES` when padded, or one row."""
+    places = list[int]()
+    for place in sorted(range(len(sizes)), key=sizes.__getitem__):
+        if places and (len(places) + 1) * sizes[place] > _BYTES:
+            check_limits()
+            yield places
+            places = []
+        places.append(place)
+    check_limits()
+    if places:
+        yield places
+
+
+def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
+    """Stack parts [..., heads, n, d_k] (or broadcast one) to [..., count, heads, n, d_k], with their mask."""
+    longest = max(each.shape[-2] for each in parts)
+    *first, heads, _, width = parts[0].shape
+    table = parts[0].new_zeros((*first, len(parts), heads, longest, width))
+    for number, each in enumerate(parts):
+        table[..., number, :, : each.shape[-2], :] = each
+    lengths = torch.tensor([each.shape[-2] for each in parts], device=table.device)
+    real = torch.arange(longest, device=table.device)[None] < lengths[:, None]
+    return table.expand(*first, count, heads, longest, width), real.expand(count, -1)
+
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
+_Key = tuple[State, tuple[tuple[Action, ...], ...]]
 _EMPTY = Prefix(np.empty(0), 0)  # placeholder for states that are read again
 TIE = 1e-4  # logits within this are equal, because the last bits depend on the batch
 
 
-@dataclass(frozen=True, eq=False)
-class VisitedState:
-    """A state read earlier on the path, after `length` tokens, with its ranking and the previous visited state.
-
-    `actions` are those of the ranked candidates.
-    """
-
-    state: State
-    actions: Sequence[tuple[Action, ...]]
-    ranking: Ranking
-    length: int
-    previous: VisitedState | None
-
-    def find(self, state: State) -> VisitedState | None:
-        """Return the earlier visit of this state, or None."""
-        visited: VisitedState | None = self
-        while visited is not None and visited.state != state:
-            visited = visited.previous
-        return visited
-
-
 class _NodeState(NamedTuple):
-    """Memory of a node: the prefix, the tokens of its action if not yet written, and the visited states."""
+    """Memory of a node: the prefix, and the tokens of its action if not yet written."""
 
     prefix: Prefix
     row: Sequence[int] = ()
-    visited: VisitedState | None = None
 
     @property
     def length(self) -> int:
@@ -62,10 +228,7 @@ class _NodeState(NamedTuple):
 
 @dataclass(eq=False)
 class Hypothesis:
-    """An action being written: its tokens, their probabilities, the prefix with them, and the reason of a failure.
-
-    With `allowed` the action becomes one of these rows.
-    """
+    """An action being written (with `allowed`: one of these rows), and the reason of a failure."""
 
     prefix: Prefix
     objects: Mapping[int, str]
@@ -82,7 +245,7 @@ class WrittenActions:
     `greedy` writes the most probable token at each step; `applicable` writes the most probable token that leads to an
     applicable action. Both continue the whole plan so far. `regrounding` reads every state again and writes one
     applicable action. `ranked` also reads every state again, and costs an action by -log of its probability among the
-    applicable actions. A revisited state keeps its earlier ranking. The first three take no goal state that was not
+    applicable actions. The ranking of a state read earlier is reused. The first three take no goal state that was not
     written. Names are drawn by `seed` and the problem's text.
     """
 
@@ -90,6 +253,8 @@ class WrittenActions:
     tokens: Tokens
     how: How
     seed: int = 0
+    # A cache of rankings by state and candidates, with the number of tokens before: dropping it costs only time.
+    known: TaskCache[dict[_Key, tuple[Ranking, int]]] = field(default_factory=TaskCache)
 
     @property
     def rules(self) -> Rules:
@@ -127,31 +292,23 @@ class WrittenActions:
         return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
 
     def _known(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """Return the earlier ranking of this state if its tokens still fit the limit.
-
-        None where the state was not visited, or other candidates were ranked.
-        """
-        memory: _NodeState | None = node.memory
-        visited = memory.visited.find(node.state) if memory is not None and memory.visited is not None else None
-        if memory is None or visited is None or visited.actions != [each.actions for each in choice]:
+        """Return the earlier ranking of a state that would be read again, or None; its tokens must fit the limit."""
+        if not self._reads_anew:
             return None
-        further = memory.length - visited.length
-        memories = [
-            each._replace(prefix=_moved(each.prefix, further), visited=memory.visited)
-            for each in visited.ranking.memories or ()
-        ]
+        ranking, length = self.known.get(node.task, {}).get(_key(node, choice), (None, 0))
+        if ranking is None:
+            return None
+        further = _length(node) - length
+        memories = [each._replace(prefix=_moved(each.prefix, further)) for each in ranking.memories or ()]
         if max((each.length for each in memories), default=0) > MOST_TOKENS:
             return None
-        return replace(visited.ranking, memories=memories)
+        return replace(ranking, memories=memories)
 
     def _remembered(self, node: Node, choice: Sequence[Successor], ranking: Ranking) -> Ranking:
-        """Return the ranking with this state added to the visited states, where states are read again."""
-        if not self._reads_anew or ranking.reason:
-            return ranking
-        memory: _NodeState | None = node.memory
-        length, previous = (memory.length, memory.visited) if memory else (0, None)
-        visited = VisitedState(node.state, [each.actions for each in choice], ranking, length, previous)
-        return replace(ranking, memories=[each._replace(visited=visited) for each in ranking.memories or ()])
+        """Return the ranking, which is cached where states are read again."""
+        if self._reads_anew and not ranking.reason:
+            self.known.setdefault(node.task, {})[_key(node, choice)] = ranking, _length(node)
+        return ranking
 
     def _input(self, task: Task, state: State) -> DecoderInput:
         return DecoderInput(task, state, self.tokens.drawn_naming(task, self.seed))
@@ -180,12 +337,7 @@ class WrittenActions:
         ]
 
     def _ranking(
-        self,
-        node: Node,
-        choice: Sequence[Successor],
-        hypothesis: Hypothesis,
-        prefix: Prefix,
-        rows: Sequence[list[int]],
+        self, node: Node, choice: Sequence[Successor], hypothesis: Hypothesis, prefix: Prefix, rows: Sequence[list[int]]
     ) -> Ranking:
         """Compare the written action with the candidates' rows; `prefix` is the prefix before the action."""
         costs, reason, written = np.full(len(choice), np.inf), hypothesis.failure, self._words(hypothesis)
@@ -193,7 +345,11 @@ class WrittenActions:
         if not reason and hypothesis.row not in rows:
             schema, *objects = (word for word, _ in written)
             action = Action(schema, tuple(objects))
-            reason = f"{'inapplicable' if self._is_inapplicable(node, action) else 'no candidate'}: {action}"
+            try:
+                node.task.apply(node.state, action)
+                reason = f"no candidate: {action}"
+            except PlanError:
+                reason = f"inapplicable: {action}"
         if not reason:
             place = rows.index(hypothesis.row)
             if self.how == "greedy" and node.task.is_goal(choice[place].state):
@@ -212,14 +368,6 @@ class WrittenActions:
     def _stored(self, prefix: Prefix) -> Prefix:
         """Return the part of a prefix that a node stores: only its length where states are read again."""
         return _moved(_EMPTY, prefix.length) if self.how == "regrounding" else prefix
-
-    def _is_inapplicable(self, node: Node, action: Action) -> bool:
-        """Return whether the action is inapplicable; False means that it is applicable but not among the candidates."""
-        try:
-            node.task.apply(node.state, action)
-        except PlanError:
-            return True
-        return False
 
     def _rows(self, one: DecoderInput, choice: Sequence[Successor]) -> list[list[int]]:
         """Return the tokens of the candidates' actions; each candidate is one action away."""
@@ -289,10 +437,7 @@ class WrittenActions:
         return f"ill-formed: {word} in the place of an object of ({begun} ...)"
 
     def _end(self, task: Task, state: State, hypothesis: Hypothesis) -> tuple[str, tuple[tuple[str, float], ...]]:
-        """Return why a plan that reached the goal fails before its end token, and the tokens that show it; else empty.
-
-        Greedy decoding continues to the end token, and everything it writes counts.
-        """
+        """Return why a plan that reached the goal fails before its end token, and the tokens that show it."""
         prefix = hypothesis.prefix
         while True:
             further = Hypothesis(prefix, hypothesis.objects)
@@ -308,6 +453,15 @@ class WrittenActions:
             except PlanError:
                 return f"the goal held, then: inapplicable: {action}", self._words(further)
             prefix = further.prefix
+
+
+def _key(node: Node, choice: Sequence[Successor]) -> _Key:
+    return node.state, tuple(each.actions for each in choice)
+
+
+def _length(node: Node) -> int:
+    """Return the number of tokens before a node's action."""
+    return node.memory.length if node.memory else 0
 
 
 def _moved(prefix: Prefix, further: int) -> Prefix:

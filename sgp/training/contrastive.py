@@ -92,9 +92,7 @@ def contributions(
 ) -> NDArray[np.float64]:
     """Return the contributions [n, c] of the decisions to selected columns of the fitted weights w [P].
 
-    At the minimum of the contrastive loss its gradient is 0, so l2 w is the sum of one pull per decision: the softmax
-    mean of its positive rows minus the softmax mean of all its rows. The contributions add up to w as far as the
-    optimisation converged.
+    At the minimum, l2 w is the sum of one pull per decision: the softmax mean of its positive rows minus that of all.
     """
     rows, squared_norms, first, positive, weights = problem
     counts, begins = np.diff(first), first[:-1]
@@ -126,10 +124,7 @@ def sparse_rows(matrix: csr_array) -> LinearOperator:
 def bilinear_rows(
     contexts: NDArray[np.float64], changes: NDArray[np.float64], first: NDArray[np.int64]
 ) -> LinearOperator:
-    """Return rows [b, D C] such that `rows w` is change . (W context), with W [D, C] reshaped from w.
-
-    Decision i has the context `contexts[i]` [C], and its candidates the changes `changes[first[i] : first[i + 1]]` [D].
-    """
+    """Return rows [b, D C] with `rows w` = change . (W context): contexts [n, C], changes [b, D], W [D, C] from w."""
     from scipy.sparse.linalg import LinearOperator
 
     decision = np.repeat(np.arange(len(contexts)), np.diff(first))

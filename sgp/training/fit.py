@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -25,18 +24,8 @@ from sgp.workers import one_thread
 Batch = TypeVar("Batch")
 
 
-class Stateful(Protocol):
-    """An object with a torch state: a network, an optimizer, a replay buffer."""
-
-    def state_dict(self) -> Any:
-        """Return the state: numbers and tensors in mappings and sequences."""
-
-    def load_state_dict(self, state: Any, /) -> Any:
-        """Restore a state."""
-
-
-# The objects that training changes, by name.
-Parts = Mapping[str, Stateful | torch.Generator | np.random.Generator]
+# The objects that training changes, by name: networks, optimizers, buffers (with `state_dict`) and torch.Generator.
+Parts = Mapping[str, Any]
 
 
 class TrainingProgress(NamedTuple):
@@ -49,12 +38,9 @@ class TrainingProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The last checkpoints of one training in its own folder: `epoch7.safetensors`, with the states of all parts.
+    """The last `keep` checkpoints of a training (identified by `training`): the states of all parts after an epoch.
 
-    A file has every tensor that training changes, and JSON metadata for all other values and the training's identity.
-
-    `training` identifies the training (`identify`). The last `keep` checkpoints are stored: the last one, and the
-    previous one for a caller that was interrupted before it recorded the last.
+    The previous one is for a caller that was interrupted before it recorded the last.
     """
 
     folder: Path
@@ -63,7 +49,10 @@ class Checkpoints:
 
     def save(self, progress: TrainingProgress, parts: Parts) -> None:
         """Write a checkpoint; delete the oldest, and later ones of a training that resumed from an earlier epoch."""
-        states = {name: _state(part) for name, part in parts.items()}
+        states = {
+            name: part.get_state() if isinstance(part, torch.Generator) else part.state_dict()
+            for name, part in parts.items()
+        }
         tensors: dict[str, Tensor] = {}
         record = json.dumps(_to_json({"progress": list(progress), "parts": states}, "", tensors))
         with whole_file(self._file(progress.epoch)) as temporary:
@@ -73,10 +62,7 @@ class Checkpoints:
             self._file(number).unlink()
 
     def resume(self, parts: Parts, latest: int | None = None) -> TrainingProgress:
-        """Restore the last checkpoint up to epoch `latest`; without a checkpoint nothing changes.
-
-        Raises StoreError for a damaged file or a file of another training.
-        """
+        """Restore the last checkpoint up to epoch `latest`; without a checkpoint nothing changes."""
         numbers = [number for number in self._numbers() if latest is None or number <= latest]
         if not numbers:
             return TrainingProgress()
@@ -89,7 +75,8 @@ class Checkpoints:
                 raise StoreError(f"{path} is of another training; delete {path.parent} and train again")
             record = _from_json(json.loads(metadata["record"]), tensors)
             for name, part in parts.items():
-                _restore(part, record["parts"][name])
+                state = record["parts"][name]
+                _ = part.set_state(state) if isinstance(part, torch.Generator) else part.load_state_dict(state)
             return TrainingProgress(*record["progress"])
         except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError, OSError) as error:
             raise StoreError(
@@ -109,29 +96,8 @@ def identify(facts: object) -> str:
     return sha256(repr(facts).encode()).hexdigest()
 
 
-def _state(part: Stateful | torch.Generator | np.random.Generator) -> Any:
-    if isinstance(part, torch.Generator):
-        return part.get_state()
-    if isinstance(part, np.random.Generator):
-        return part.bit_generator.state
-    return part.state_dict()
-
-
-def _restore(part: Stateful | torch.Generator | np.random.Generator, state: Any) -> None:
-    if isinstance(part, torch.Generator):
-        part.set_state(state)
-    elif isinstance(part, np.random.Generator):
-        part.bit_generator.state = state
-    else:
-        part.load_state_dict(state)
-
-
 def _to_json(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
-    """Convert a value to JSON; its tensors go into `tensors`, keyed by their paths within the value.
-
-    Tuples and mappings are encoded explicitly, because JSON has neither tuples nor numeric keys. Tensors are copied,
-    because safetensors rejects shared memory (e.g. tied embedding and output weights).
-    """
+    """Convert a value to JSON, tuples and mappings explicitly; copies of its tensors go into `tensors`."""
     match value:
         case Tensor():
             tensors[path] = value.detach().cpu().contiguous().clone()
@@ -172,11 +138,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class FitContext:
-    """Seed, device and checkpoint settings of one training.
-
-    `folder` receives the checkpoints (None: no checkpoints) of the epochs `checkpoint_epochs`, or of all epochs where
-    this is None. `training` identifies data, configuration and seed. The first `after` epochs are not yielded.
-    """
+    """Seed, device, folder and epochs (default: all) of checkpoints; the first `after` epochs are not yielded."""
 
     seed: int
     device: Device = "cpu"
@@ -196,11 +158,7 @@ class LossPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """A network after an epoch (counted from 1): its weights on the CPU and its mean losses.
-
-    `train_loss` is the mean over the epoch's batches, each before its step (None for an untrained network). `metrics`
-    are further measurements on the validation problems.
-    """
+    """A network after an epoch (from 1): weights on the CPU, mean losses (None: untrained), measurements."""
 
     number: int
     train_loss: float | None
@@ -231,8 +189,7 @@ def fit(
     which bounds memory; their gradients add up. Checkpoints store the states of model, optimizer and `others`. An
     interrupted training gives the same result as an uninterrupted one if batches depend only on these and on the
     epoch's number. One thread computes, so that a seed gives the same weights whatever else runs (on a GPU the last
-    bits differ). Raises ConfigurationError where a loss is not finite, StoreError for a damaged checkpoint or one of
-    another training.
+    bits differ).
     """
     parts: Parts = {"model": model.to(context.device), "optimizer": optimizer, **others}
     checkpoints = None if context.folder is None else Checkpoints(context.folder, context.training)

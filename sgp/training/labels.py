@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +28,13 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.symmetry import Symmetry, signatures_in
 from sgp.planning.task import Candidates, State, Task, Trajectory, state_keys
 
+Item = TypeVar("Item")
 Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
 
 
 @dataclass(frozen=True)
 class LabelConfig:
-    """Source and amount of labels.
-
-    With `optimal`, problems whose state space is too large keep their experts' labels. `optimal-only` omits these
-    problems if any state space is small enough, because experts' labels mark other optimal choices as wrong.
-    """
+    """Source and amount of labels; `optimal-only` omits problems with large spaces if there are others."""
 
     RENAMED: ClassVar[Mapping[str, Mapping[str, str]]] = {  # values in the records of older runs
         "source": {"experts": "expert", "exact": "optimal-only", "visited": "dagger", "joined": "dagger-optimal"}
@@ -92,11 +89,7 @@ def label(
     fit: Callable[[Sequence[Labelled]], Planner] | None = None,
     up_to_symmetry: bool = False,
 ) -> list[Labelled]:
-    """Return the labelled decisions; each source of labels of a problem has the same total weight.
-
-    With `up_to_symmetry`, candidates contain one representative of interchangeable actions, and so do the trajectories.
-    `fit` trains on the other labels the planner that visits states. Plans from visited states are cached.
-    """
+    """Return the labelled decisions, equally weighted by source; `fit` makes the planner that visits states."""
     decisions: list[Labelled] = []
     weighed = partial(_weighed, longest=config.longest)
     spaces = {}
@@ -121,7 +114,9 @@ def label(
         assert fit is not None, "a method without it refuses such labels"
         planner = fit(decisions)
         for trajectory in trajectories:
-            off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
+            expert = set(trajectory.states)
+            visited = dict.fromkeys(step.state for step in planner.solve(trajectory.task).steps)
+            off, space = spread([state for state in visited if state not in expert], visits), spaces[trajectory.task]
             if space is not None:
                 decisions += weighed(_optimal(space, off, successors))
                 continue
@@ -156,14 +151,9 @@ def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.f
 def _weighed(found: Iterable[Labelled], longest: bool = False) -> list[Labelled]:
     decisions = [decision for decision in found if decision.positive.any()]
     if longest:
-        decisions = [decision._replace(positive=_longest(decision)) for decision in decisions]
+        lengths = [np.where(decision.positive, decision.choice.lengths, 0) for decision in decisions]
+        decisions = [each._replace(positive=most == most.max()) for each, most in zip(decisions, lengths, strict=True)]
     return [decision._replace(weight=1 / len(decisions)) for decision in decisions]
-
-
-def _longest(decision: Labelled) -> NDArray[np.bool_]:
-    """Return the mask [n] of the correct candidates with the most actions."""
-    actions = decision.choice.lengths
-    return np.asarray(decision.positive & (actions == actions[decision.positive].max()))
 
 
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:
@@ -191,12 +181,9 @@ def _optimal(space: StateSpace, states: Sequence[State], successors: Successors)
             yield Labelled(space.task, state, choice, choice.lengths + space.distance_beyond(choice) == best, 1.0)
 
 
-def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:
-    """Return up to `count` states visited by the planner and not by the expert, evenly spaced along the rollout."""
-    expert = set(trajectory.states)
-    visited = [step.state for step in planner.solve(trajectory.task).steps]
-    off = [state for state in dict.fromkeys(visited) if state not in expert]
-    return [off[place] for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int))]
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """Return at most `most` of the items, evenly spaced."""
+    return [items[place] for place in np.linspace(0, len(items) - 1, min(len(items), most)).round().astype(int)]
 
 
 def _replanned(task: Task, states: Sequence[State]) -> Iterator[Trajectory]:

@@ -1,4 +1,4 @@
-"""Training of a recurrent network that predicts embeddings along trajectories."""
+"""An LSTM that predicts embeddings along trajectories, and its training."""
 
 from __future__ import annotations
 
@@ -15,10 +15,76 @@ from torch import Tensor, nn
 from sgp.encoders import StateEncoder
 from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
-from sgp.models.recurrent import RecurrentModel
+from sgp.models.networks import Network
 from sgp.planning.task import Trajectory
 from sgp.policies.nearest_embedding import Mode
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
+
+Head = Literal["linear", "two-layer"]
+Precision = Literal["single", "double"]
+Hidden = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class LSTMShape:
+    """Layers and precision of the network. Defaults: state-centric, Table 7."""
+
+    hidden: int = 256  # units per layer
+    layers: int = 2
+    # CPUs round sums differently. In single precision, training amplifies this to different networks; in double, it is
+    # slower, and the networks differ only by rounding.
+    precision: Precision = "single"
+
+    def __post_init__(self) -> None:
+        check_fields(self, "LSTM", hidden=1, layers=1)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the weights."""
+        return torch.float64 if self.precision == "double" else torch.float32
+
+
+class RecurrentModel(Network):
+    """Network from rows [B, T, F] to outputs [B, T, D]; a two-layer head has the size of state-centric, Table 3."""
+
+    def __init__(self, inputs: int, outputs: int, shape: LSTMShape, head: Head):
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, shape.hidden, shape.layers, batch_first=True)
+        self.head = (
+            nn.Linear(shape.hidden, outputs)
+            if head == "linear"
+            else nn.Sequential(
+                nn.Linear(shape.hidden, shape.hidden),
+                nn.LayerNorm(shape.hidden),
+                nn.ReLU(),
+                nn.Linear(shape.hidden, outputs),
+            )
+        )
+        self.shape = shape
+        if shape.precision == "double":
+            self.double()
+
+    def forward(self, rows: Tensor, hidden: Hidden | None = None) -> tuple[Tensor, Hidden]:
+        """Return outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
+        states, after = self.lstm(rows, hidden)  # [B, T, H]
+        return self.head(states), after
+
+    @torch.inference_mode()
+    def step(
+        self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]
+    ) -> tuple[NDArray[np.floating[Any]], list[Hidden]]:
+        """Return outputs [B, D] of single rows [B, F], and the hidden states after them; None is the initial state."""
+        device = next(self.parameters()).device
+        zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.shape.dtype, device=device)
+        stacked = tuple(
+            torch.stack([zero if each is None else each[part] for each in hidden], dim=1) for part in (0, 1)
+        )
+        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)  # [B, F]
+        outputs, (short, long) = self(inputs[:, None], stacked)
+        # Clones, because a view would keep the hidden states of the whole batch in memory.
+        after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
+        return outputs[:, 0].cpu().numpy(), after
+
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +105,7 @@ class RecurrentTraining:
 
 
 def prediction_rows(encoder: StateEncoder, trajectories: Sequence[Trajectory], mode: Mode) -> Sequences:
-    """Return rows [T, 2D] and targets [T, D] of each trajectory with at least one action.
-
-    A row concatenates the embeddings of state and goal; its target is the next embedding, or the difference to it.
-    """
+    """Return rows [T, 2D] of state and goal, and targets [T, D], of each trajectory with at least one action."""
     sequences = []
     for trajectory in trajectories:
         if len(trajectory) == 0:
@@ -88,11 +151,7 @@ def fit_recurrent(
     validation: Sequences,
     context: FitContext,
 ) -> Iterator[Epoch]:
-    """Train on the mean over real steps of 1 - cosine, or of the squared error; see `fit`.
-
-    A seed gives the same weights on CPUs of one kind; across kinds only double precision agrees
-    (`LSTMShape.precision`).
-    """
+    """Train on the mean over real steps of 1 - cosine, or of the squared error; see `fit` and `LSTMShape.precision`."""
     dtype, order = model.shape.dtype, torch.Generator().manual_seed(context.seed)
     padded, held_out = (_Padded.of(each, dtype, context.device) for each in (train, validation))
 

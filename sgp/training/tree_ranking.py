@@ -1,10 +1,11 @@
-"""Training of a network that scores candidates of lookahead trees, from labels or by `sgp.training.jump_learning`."""
+"""Training of a network that scores candidates of lookahead trees, from labels or by `sgp.methods.aiw_ad`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -13,14 +14,60 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
+from sgp.encoders.trees import TreeEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import CandidateNetwork
 from sgp.planning.clock import with_limit_checks
-from sgp.policies.tree_scores import PART
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
+from sgp.planning.task import Successor, Task
 from sgp.training.fit import Batch, Epoch, FitContext, LossPart, Parts, Schedule, fit
 from sgp.training.labels import Labelled
+
+# Relation arguments computed at once: a part fits a core's cache, and a gradient of 30 layers fits 0.4 GB.
+PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
+
+
+@dataclass(frozen=True, eq=False)
+class TreeScores:
+    """Policy that costs a candidate by -Q, the expected number of remaining jumps (AIW-AD, section 7)."""
+
+    encoder: TreeEncoder
+    model: CandidateNetwork
+    device: Device
+    rules: Rules = REPLACE
+
+    def refuses(self, task: Task) -> str | None:
+        """Return why the encoder cannot encode the task, or None."""
+        return self.encoder.refuses(task)
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """Return one ranking per node; trees are scored in parts of bounded memory."""
+        return [Ranking(-scores.astype(np.float64)) for scores in self.scores(nodes, choices)]
+
+    def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.float64]]:
+        """Return the costs [n] of the initial state's candidates, used to verify a run."""
+        (ranking,) = self.rank([Node(task, task.init)], [successors(task, task.init)])
+        return {"costs": ranking.costs}
+
+    def scores(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[NDArray[np.float32]]:
+        """Return the candidates' scores [n] of each node."""
+        return tree_scores(self.model, concatenate_trees(self._trees(nodes, choices)), self.device)
+
+    def _trees(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Trees]:
+        return [
+            self.encoder.encode(node.task, node.state, choice)
+            for node, choice in zip(with_limit_checks(nodes), choices, strict=True)
+        ]
+
+
+def tree_scores(model: CandidateNetwork, trees: Trees, device: Device) -> list[NDArray[np.float32]]:
+    """Return the scores [c] of each tree's candidates."""
+    parts = [
+        model.scores(model.graphs(*trees.select(part).joined()))
+        for part in with_limit_checks(trees.parts(PART[device]))
+    ]
+    return np.split(np.concatenate(parts), np.cumsum(trees.candidates)[:-1])
 
 
 @dataclass(frozen=True)
@@ -60,7 +107,7 @@ class LabelledTrees:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, encoder: LookaheadEncoder, decisions: Sequence[Labelled], what: str = "") -> LabelledTrees:
+    def of(cls, encoder: TreeEncoder, decisions: Sequence[Labelled], what: str = "") -> LabelledTrees:
         """Encode decisions; raises ConfigurationError, naming their source `what`, where there are none."""
         if not decisions:
             raise ConfigurationError(
@@ -79,12 +126,6 @@ class LabelledTrees:
         """Return the mask of correct candidates of selected trees, concatenated."""
         first = np.concatenate([[0], np.cumsum(self.trees.candidates)])
         return np.concatenate([self.right[first[place] : first[place + 1]] for place in places])
-
-
-def spread(decisions: Sequence[Labelled], most: int) -> list[Labelled]:
-    """Return at most `most` of the decisions, evenly spaced."""
-    places = np.linspace(0, len(decisions) - 1, min(len(decisions), most)).round().astype(int)
-    return [decisions[place] for place in places]
 
 
 def fit_ranking(
@@ -120,10 +161,7 @@ def fit_trees(
     context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Train with Adam; the validation loss is the mean contrastive loss. See `fit`.
-
-    `losses` yields for each part of a batch the losses of its trees [n] and their depth ranking losses [n].
-    """
+    """Train with Adam by the losses [n] and depth losses [n] of the trees of each part of a batch; see `fit`."""
 
     def parts(batch: Batch) -> Iterator[LossPart]:
         for tree_losses, depth_losses in losses(batch):
@@ -131,23 +169,12 @@ def fit_trees(
             yield LossPart(loss, tree_losses.detach().sum(), len(tree_losses))
 
     optimizer = torch.optim.Adam(model.to(context.device).parameters(), lr=config.learning_rate)
-    return fit(
-        model,
-        optimizer,
-        config.schedule,
-        batches,
-        parts,
-        lambda: mean_loss(model, validation, context.device),
-        context,
-        others,
-    )
+    validate = partial(mean_loss, model, validation, context.device)
+    return fit(model, optimizer, config.schedule, batches, parts, validate, context, others)
 
 
 def contrastive_losses(scores: Tensor, right: Tensor, trees: Tensor, count: int) -> Tensor:
-    """Return -log softmax share of the correct candidates within each of `count` trees [count].
-
-    `scores` [c], `right` [c] and `trees` [c], the tree index of each candidate; each tree has a correct candidate.
-    """
+    """Return -log softmax share of the correct candidates in each tree [count]; `trees` [c] are their trees."""
     return _log_sums(scores, trees, count) - _log_sums(scores[right], trees[right], count)
 
 

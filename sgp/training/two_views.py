@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
@@ -22,17 +21,91 @@ from sgp.errors import ConfigurationError, check_fields
 from sgp.models.device import Device
 from sgp.models.networks import Network
 from sgp.models.transformer import (
-    Attended,
     HeuristicTransformer,
-    Left,
     PlanTransformer,
     Seen,
     SequenceTransformer,
     padded,
 )
-from sgp.policies.writers import MOST_TOKENS
+from sgp.planning.pddl import Action
+from sgp.planning.policy import one_step
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import State, Task, Trajectory
+from sgp.policies.writing import MOST_TOKENS
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
-from sgp.training.plan_examples import Example, Source, draw
+
+
+class Example(NamedTuple):
+    """A state of a task, and a plan from it to the goal.
+
+    The paper trains on optimal plans (symt, section 6); its text does not state how states are sampled. Here a problem
+    is drawn uniformly, then a state from which the goal is reachable, then one of its optimal plans. For a problem with
+    too large a state space, states are drawn from the expert's plan.
+    """
+
+    task: Task
+    state: State
+    plan: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class OptimalPlans:
+    """Optimal plans of a problem with a known state space."""
+
+    space: StateSpace
+    solvable: np.ndarray  # indices of states from which the goal is reachable; goal states only with `goals`
+    known: dict[State, list[tuple[Action, State]]] = field(default_factory=dict)  # cache of a state's optimal steps
+
+    def draw(self, random: np.random.Generator) -> Example:
+        """Draw a state and an optimal plan."""
+        state = start = self.space.state(int(random.choice(self.solvable)))
+        plan = list[Action]()
+        while not self.space.task.is_goal(state):
+            if state not in self.known:
+                choice = one_step(self.space.task, state)
+                left = choice.lengths + self.space.distance_beyond(choice)
+                best = [choice[place] for place in np.flatnonzero(left == left.min()).tolist()]
+                self.known[state] = [(each.actions[0], each.state) for each in best]
+            ways = self.known[state]
+            action, state = ways[random.integers(len(ways))]
+            plan.append(action)
+        return Example(self.space.task, start, tuple(plan))
+
+
+@dataclass(frozen=True)
+class ExpertsPlan:
+    """A problem with one known plan."""
+
+    trajectory: Trajectory
+    goals: bool
+
+    def draw(self, random: np.random.Generator) -> Example:
+        """Draw a state of the plan with the remaining plan."""
+        place = int(random.integers(len(self.trajectory) + self.goals))
+        return Example(self.trajectory.task, self.trajectory.states[place], self.trajectory.actions[place:])
+
+
+Source = OptimalPlans | ExpertsPlan  # a distribution of examples of one problem
+
+
+def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list[Source]:
+    """Return the problems' sources of examples, from spaces of at most `space` states; goal states with `goals`."""
+    found: list[Source] = []
+    for each in trajectories:
+        if len(each):
+            whole = StateSpace.expand(each.task, space)
+            if whole is None:
+                found.append(ExpertsPlan(each, goals))
+            else:
+                solvable = (whole.distances >= (0 if goals else 1)) & (whole.distances < np.inf)
+                found.append(OptimalPlans(whole, np.flatnonzero(solvable)))
+    return found
+
+
+def draw(of: Sequence[Source], count: int, random: np.random.Generator) -> list[Example]:
+    """Draw `count` examples, the problem of each uniformly."""
+    return [of[place].draw(random) for place in random.integers(len(of), size=count)]
+
 
 Rename = Literal["both", "one"]
 Reduction = Literal["mean", "sum"]
@@ -69,11 +142,7 @@ class TwoViews:
             )
 
     def share(self, step: int) -> float:
-        """Return the factor of the symmetry losses' weights in a step, counted from 0 over all epochs.
-
-        With full weights from the first step, a network makes hidden states equal by suppressing names in favour of
-        features shared by all tokens, before it has learned to copy names.
-        """
+        """Return the factor of the symmetry losses in a step: 0 until the network has learned to copy names."""
         return min(max(step + 1 - self.alone, 0) / max(self.ramp, 1), 1.0)
 
     def rate(self, step: int) -> float:
@@ -85,26 +154,21 @@ class TwoViews:
 
 
 class Losses(NamedTuple):
-    """The prediction loss over both views, and the activations that the symmetry losses compare.
-
-    `copied` is the share of a plan's names predicted correctly (most probable token). It is below 1 where several plans
-    are optimal, and near 0 until the network learns to copy names.
-    """
+    """The prediction loss over both views, what the symmetry losses compare, and the share of `copied` names."""
 
     predicted: Tensor
     seen: Seen
     copied: Tensor | None = None
 
 
-Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # flag: return attention scores
-Length = Callable[[Example], int]  # in tokens, of the padded sequence
-Views = tuple[Sequence[Example], list[Naming], list[Naming]]
+Views = Sequence[tuple[Example, Naming]]  # examples under one naming each, then the same under another
+Loss = Callable[[Views, bool], Losses]  # flag: return attention scores
 
 
 class Lengths(NamedTuple):
     """Length of an example for a model, by which examples are batched, and whether the example fits the model."""
 
-    of: Length
+    of: Callable[[Example], int]  # in tokens, of the padded sequence
     fits: Callable[[Example], bool]
 
 
@@ -135,9 +199,9 @@ def sequence_lengths(tokens: Tokens, positions: int) -> Lengths:
 def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
     """Return the loss of plans: mean -log probability of the next token, the end token included (symt, section 4)."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
-        atoms, real = _states(tokens, examples, ones, others, device)
-        plans, written = _plans(tokens, examples, ones, others, device)
+    def loss(views: Views, scores: bool) -> Losses:
+        atoms, real = _states(tokens, views, device)
+        plans, written = padded([np.array([BEGIN, *_plan(tokens, *view), END]) for view in views], device)
         logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:], scores)  # the end token is never an input
         return _of_tokens(logits[written[:, 1:]], plans[:, 1:][written[:, 1:]], tokens, seen)
 
@@ -147,18 +211,15 @@ def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
 def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) -> Loss:
     """Return the loss of plans for a sequence model; tokens of state and goal are not predicted."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
-        rows, plans = list[Numbers](), list[NDArray[np.bool_]]()
-        for namings in (ones, others):
-            for example, naming in zip(examples, namings, strict=True):
-                prompt = tokens.sequence(example.task, example.state, naming)
-                plan = tokens.named(tokens.actions(example.task, example.plan), naming)
-                rows.append(np.concatenate([prompt, plan, [END]]))
-                plans.append(np.arange(len(rows[-1])) >= len(prompt))
+    def loss(views: Views, scores: bool) -> Losses:
+        prompts = [tokens.sequence(example.task, example.state, naming) for example, naming in views]
+        rows = [np.array([*prompt, *_plan(tokens, *view), END]) for prompt, view in zip(prompts, views, strict=True)]
+        plans = [
+            (np.arange(len(row)) >= len(prompt)).astype(np.int64) for prompt, row in zip(prompts, rows, strict=True)
+        ]
         sequences, written = padded(rows, device)
-        predicted, _ = padded([each.astype(np.int64) for each in plans], device)
         logits, seen = model(sequences[:, :-1], written[:, 1:], scores)
-        following = predicted[:, 1:].bool()
+        following = padded(plans, device)[0][:, 1:].bool()
         return _of_tokens(logits[following], sequences[:, 1:][following], tokens, seen)
 
     return loss
@@ -167,10 +228,9 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
 def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -> Loss:
     """Return the loss of a heuristic: mean squared error of the distances to the goal (symt, section 4)."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
-        atoms, real = _states(tokens, examples, ones, others, device)
-        values, seen = model(atoms, real, scores)
-        wanted = torch.tensor([len(each.plan) for each in examples] * 2, dtype=values.dtype, device=device)
+    def loss(views: Views, scores: bool) -> Losses:
+        values, seen = model(*_states(tokens, views, device), scores)
+        wanted = torch.tensor([len(example.plan) for example, _ in views], dtype=values.dtype, device=device)
         return Losses(functional.mse_loss(values, wanted), seen)
 
     return loss
@@ -187,10 +247,7 @@ def fit_views(
     lengths: Lengths,
     context: FitContext,
 ) -> Iterator[Epoch]:
-    """Train on examples that fit the model; the validation loss is the prediction loss. See `fit`.
-
-    The examples and namings of an epoch depend only on its number and the seed; `width` is d_k.
-    """
+    """Train on examples that fit the model, drawn by epoch and seed, and validate the prediction; see `fit`."""
     optimizer = torch.optim.AdamW(model.to(context.device).parameters(), lr=config.learning_rate)
     rng = np.random.default_rng((context.seed, 0))
     examples = _similar_lengths(_drawn(validation, config.compared, lengths, rng), lengths, config.batch, rng)
@@ -206,7 +263,7 @@ def fit_views(
     def losses(batch: tuple[float, Views]) -> Iterator[LossPart]:
         share, views = batch
         attends = bool(config.attention and share)
-        parts = loss(*views, attends)
+        parts = loss(views, attends)
         whole = parts.predicted
         if attends:
             whole = whole + share * config.attention * attention_loss(parts.seen, config.reduction)
@@ -216,7 +273,7 @@ def fit_views(
 
     @torch.inference_mode()
     def validate() -> float:
-        found = [loss(*views, False) for views in held_out]
+        found = [loss(views, False) for views in held_out]
         copied = [float(each.copied) for each in found if each.copied is not None]
         if copied:
             metrics["copied"] = round(float(np.mean(copied)), 4)
@@ -255,32 +312,19 @@ def _similar_lengths(
 def _views(tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator) -> Views:
     """Return examples with two namings each."""
     fixed = config.rename == "one"
-    ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]
-    return examples, ones, [tokens.naming(each.task, random) for each in examples]
+    first = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]
+    second = [tokens.naming(each.task, random) for each in examples]
+    return list(zip([*examples, *examples], [*first, *second], strict=True))
 
 
-def _states(
-    tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
-) -> tuple[Tensor, Tensor]:
-    """Return the atoms [2 b, n, 1 + arity] of states under both namings, and the mask of real atoms."""
-    states = [tokens.state(each.task, each.state) for each in examples]
-    rows = [
-        tokens.named(each, naming) for namings in (ones, others) for each, naming in zip(states, namings, strict=True)
-    ]
+def _states(tokens: Tokens, views: Views, device: Device) -> tuple[Tensor, Tensor]:
+    """Return the atoms [2 b, n, 1 + arity] of the views' states, and the mask of real atoms."""
+    rows = [tokens.named(tokens.state(example.task, example.state), naming) for example, naming in views]
     return padded(rows, device)
 
 
-def _plans(
-    tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
-) -> tuple[Tensor, Tensor]:
-    """Return the plans [2 b, t] under both namings, with begin and end tokens, and the mask of real tokens."""
-    plans = [tokens.actions(each.task, each.plan) for each in examples]
-    rows = [
-        np.concatenate([[BEGIN], tokens.named(each, naming), [END]])
-        for namings in (ones, others)
-        for each, naming in zip(plans, namings, strict=True)
-    ]
-    return padded(rows, device)
+def _plan(tokens: Tokens, example: Example, naming: Naming) -> Numbers:
+    return tokens.named(tokens.actions(example.task, example.plan), naming)
 
 
 def _of_tokens(logits: Tensor, following: Tensor, tokens: Tokens, seen: Seen) -> Losses:
@@ -290,36 +334,22 @@ def _of_tokens(logits: Tensor, following: Tensor, tokens: Tokens, seen: Seen) ->
 
 
 def attention_loss(seen: Seen, reduction: Reduction) -> Tensor:
-    """L_att: squared differences of attention scores, over modules, layers, heads, rows and columns (symt, section 4).
-
-    "sum", as printed, sums all of them and divides by the batch size. "mean" is the mean over rows, each of which sums
-    to one, then over modules, layers and heads.
-    """
-    return torch.stack([_of_scores(each, reduction) for each in seen.attended]).sum() / _over(seen.attended, reduction)
+    """L_att: squared differences of attention scores (symt, section 4); "sum" is as printed."""
+    parts = []
+    for scores, *masks in seen.attended:
+        one, two = scores.chunk(2)
+        rows, columns = (mask.chunk(2)[0] for mask in masks)
+        squares = ((one - two) ** 2 * (rows[:, None, :, None] & columns[:, None, None])).sum()
+        parts.append(squares / (len(one) if reduction == "sum" else int(rows.sum()) * one.shape[1]))
+    return torch.stack(parts).sum() / (1 if reduction == "sum" else len(parts))
 
 
 def hidden_loss(seen: Seen, width: int, reduction: Reduction) -> Tensor:
-    """L_hid: squared differences of each token's first `width` (d_k) hidden units per layer (symt, section 4).
-
-    "sum" is as printed; "mean" is the mean over tokens and units, then over layers.
-    """
-    return torch.stack([_of_hidden(each, width, reduction) for each in seen.left]).sum() / _over(seen.left, reduction)
-
-
-def _of_scores(attended: Attended, reduction: Reduction) -> Tensor:
-    one, two = attended.scores.chunk(2)
-    rows, columns = attended.rows.chunk(2)[0], attended.columns.chunk(2)[0]
-    among = rows[:, None, :, None] & columns[:, None, None]
-    squares = ((one - two) ** 2 * among).sum()
-    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * one.shape[1])
-
-
-def _of_hidden(left: Left, width: int, reduction: Reduction) -> Tensor:
-    one, two = left.hidden[:, :, :width].chunk(2)
-    rows = left.rows.chunk(2)[0]
-    squares = ((one - two) ** 2 * rows[:, :, None]).sum()
-    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * width)
-
-
-def _over(parts: list[Attended] | list[Left], reduction: Reduction) -> int:
-    return 1 if reduction == "sum" else len(parts)
+    """L_hid: squared differences of the first `width` (d_k) hidden units (symt, section 4); "sum" is as printed."""
+    parts = []
+    for hidden, mask in seen.left:
+        one, two = hidden[:, :, :width].chunk(2)
+        rows = mask.chunk(2)[0]
+        squares = ((one - two) ** 2 * rows[:, :, None]).sum()
+        parts.append(squares / (len(one) if reduction == "sum" else int(rows.sum()) * width))
+    return torch.stack(parts).sum() / (1 if reduction == "sum" else len(parts))

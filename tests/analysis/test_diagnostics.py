@@ -8,7 +8,7 @@ import pytest
 
 import sgp
 from sgp.analysis.diagnostics import diagnose, perfect_prediction
-from sgp.datasets.renaming import with_names
+from sgp.datasets.generation import with_names
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.scores import DIAGNOSTICS, Measurement, to_frame
 from sgp.planning.pddl import parse_plan

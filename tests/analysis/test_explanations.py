@@ -25,9 +25,9 @@ from sgp.analysis.explanations import (
 from sgp.datasets.runs import open_run
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, InputError
+from sgp.methods.baselines import RandomSuccessor
 from sgp.planning.rollout import Mark, Step, runners_up
 from sgp.policies.nearest_embedding import NearestEmbedding
-from sgp.policies.random_successor import RandomSuccessor
 from tests.planning.test_planner import by_name
 from tests.viewer.conftest import ranked_rollout
 

@@ -9,7 +9,7 @@ from sgp.api import map_run
 from sgp.datasets.recorded import map_file, read_recorded
 from sgp.datasets.runs import open_run
 from sgp.errors import InputError
-from sgp.policies.random_successor import RandomSuccessor
+from sgp.methods.baselines import RandomSuccessor
 from sgp.viewer.playback import playback
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import sgp
 from sgp.api import export, import_run
-from sgp.datasets import archives
+from sgp.datasets import runs
 from sgp.datasets.runs import open_run
 from sgp.errors import InputError, StoreError
 
@@ -129,7 +129,7 @@ def test_any_flipped_byte_gives_the_same_run_or_a_sentence(archive, tmp_path, ho
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(archive, home, monkeypatch):
-    monkeypatch.setattr(archives, "_LARGEST", 1000)
+    monkeypatch.setattr(runs, "_LARGEST", 1000)
     with pytest.raises(InputError, match="bytes; expected at most 1,000"):
         import_run(archive)
 

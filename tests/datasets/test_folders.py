@@ -11,10 +11,9 @@ import time
 
 import pytest
 
-from sgp.datasets import folders
-from sgp.datasets.folders import draft_folder, put_in_place
+from sgp.datasets import store
 from sgp.datasets.runs import Origin, RunKey, find_run, new_run, open_run, run_folders
-from sgp.datasets.store import data_folder
+from sgp.datasets.store import data_folder, draft_folder, put_in_place
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.evaluation.scores import to_frame
 from sgp.reports.card import save_scores
@@ -78,13 +77,13 @@ def test_a_failed_writer_leaves_the_old_run(home):
 
 KILLED = """
 import os, pathlib, signal, sys
-from sgp.datasets import folders
+from sgp.datasets import store
 rename = os.replace
 def killed(*paths):
     rename(*paths)
     os.kill(os.getpid(), signal.SIGKILL)
-folders.os.replace = killed
-with folders.whole_folder(pathlib.Path(sys.argv[1])) as draft:
+store.os.replace = killed
+with store.whole_folder(pathlib.Path(sys.argv[1])) as draft:
     (draft / "file").write_text("new")
 """
 
@@ -118,7 +117,7 @@ def test_a_suite_survives_too(home):
 
 LEAVE = """
 import pathlib, sys, time
-from sgp.datasets.folders import draft_folder
+from sgp.datasets.store import draft_folder
 with draft_folder(pathlib.Path(sys.argv[1]), "seed13") as draft:
     (draft / "half").write_text("x")
     print(draft.name, flush=True)
@@ -144,14 +143,14 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_waited
 
 
 def test_a_block_of_one_folder_waits_for_the_other_and_says_so_once(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(folders, "_PATIENCE", 0.1)
+    monkeypatch.setattr(store, "_PATIENCE", 0.1)
     order = []
 
     def second():
-        with folders.locked(tmp_path):
+        with store.locked(tmp_path):
             order.append("second")
 
-    with folders.locked(tmp_path):
+    with store.locked(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         time.sleep(0.5)

@@ -12,11 +12,9 @@ import pytest
 
 import sgp
 from sgp.datasets.experts import saved_plans
-from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
-from sgp.datasets.renaming import canonical_form, form_of
-from sgp.datasets.seeded import LEVELS, SeededSplits, track_sizes
+from sgp.datasets.generation import SUITE_SEED, canonical_form, form_of, generate_problems, generate_suite
 from sgp.datasets.store import cache_folder
-from sgp.datasets.suite import load_suite, read_suite, sha256_of
+from sgp.datasets.suite import LEVELS, SeededSplits, load_suite, read_suite, sha256_of, track_sizes
 from sgp.datasets.training_data import Demonstrations, learning_texts
 from sgp.domains import all_domains, get_domain
 from sgp.domains.domain import Track

@@ -9,7 +9,7 @@ import pytest
 
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
-from sgp.encoders.marked_words import Depths, TransitionWords
+from sgp.encoders.marked_words import TransitionWords
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
@@ -306,13 +306,12 @@ COURIER_TASK = Problem("courier", COURIER, COURIER_PROBLEM)  # types, constants,
 @pytest.mark.parametrize("domain", [*DOMAINS, "courier"])
 def test_descriptions_have_the_hashes_of_the_kernels(domain, config):
     """Descriptions and kernels share their hash functions; the independent oracle is in test_marked_transition."""
-    depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
     problems = SUITE.problems(domain, "train")[2::5][:3] if domain in DOMAINS else [COURIER_TASK]
     count = 0
     for task, state, choice in transitions(problems):
         encoder, _ = MarkedTransitionEncoder.fit(config, [(task, state, choice)])
         graph = encoder._graph(task)
-        words = TransitionWords(depths, task, state, graph.object_colours, graph.kind, encoder.walked)
+        words = TransitionWords(config, task, state, graph.object_colours, graph.kind, encoder.walked)
         embedded = encoder.embed(task, state, choice)
         for row, successor in enumerate(choice):
             columns = features(embedded, row)

@@ -15,16 +15,16 @@ from safetensors.numpy import save_file
 
 from sgp.domains import words_of
 from sgp.domains.domain import Words
-from sgp.encoders.sentences import (
+from sgp.encoders.text import (
     MPNET_FOLDER,
     PRETRAINED,
     SENTENCE_ENCODERS,
     CachedSentences,
     HashedWords,
     Symbols,
+    TextEncoder,
     sentence_vectors,
 )
-from sgp.encoders.text import TextEncoder
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay

@@ -8,14 +8,14 @@ import torch
 
 import sgp
 from sgp.encoders.relations import RelationalEncoder
-from sgp.encoders.trees import PairEncoder, TreeConfig, TreeEncoder, concatenate_trees, tree_encoder
+from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees, tree_encoder
 from sgp.errors import ConfigurationError
 from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
-from sgp.policies.tree_scores import tree_scores
+from sgp.training.tree_ranking import tree_scores
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 from tests.sampling import walked
 
@@ -206,7 +206,6 @@ def changed(task, before, after):
 def test_a_candidate_is_copies_of_the_objects(kind, task):
     choice = AIW(task, task.init)
     encoder = tree_encoder(task.domain_text, TreeConfig(kind))
-    assert isinstance(encoder, PairEncoder)
     trees = encoder.encode(task, task.init, choice)
     assert set(trees.graphs.relations) == set(encoder.relations)
     own, *others = copies(trees)

@@ -155,7 +155,7 @@ KILLED = """
 import os, random, shutil, sys, time
 from multiprocessing import get_context
 from pathlib import Path
-import sgp.api, sgp.experiments.grid, sgp.training.boosting, sgp.training.fit, sgp.reports.papers
+import sgp.api, sgp.experiments.grid, sgp.methods.state_centric, sgp.training.fit, sgp.reports.papers
 from sgp.cli import main
 
 def command(name):
@@ -271,7 +271,7 @@ def test_every_method_learns_from_the_same_draws_of_problems_that_teach_somethin
     (part,) = texts.parts
     idle = [each for each in part.train if not each.plan]
     assert texts.drawable == len(part.train) - len(idle) < len(part.train)
-    assert not set(idle) & set(part.drawn(999, 0).train)
+    assert not set(idle) & set(texts.drawn(999, 0).parts[0].train)
 
 
 @pytest.mark.slow

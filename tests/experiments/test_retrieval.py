@@ -12,7 +12,7 @@ import sgp
 from sgp.datasets.protocols import PROTOCOLS, ProtocolSplit, domain_instances
 from sgp.datasets.recorded import atom_of
 from sgp.datasets.store import cache_folder
-from sgp.encoders import sentences
+from sgp.encoders import text
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import MOST, NEAREST, record_retrievals
 from sgp.methods import state_encoders
@@ -88,7 +88,7 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
 
 
 def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, caplog):
-    monkeypatch.setattr(sentences, "PRETRAINED", {"minilm": replace(sentences.PRETRAINED["minilm"], limit=20)})
+    monkeypatch.setattr(text, "PRETRAINED", {"minilm": replace(text.PRETRAINED["minilm"], limit=20)})
     for known in ("_VECTORS", "_ENCODERS"):
         monkeypatch.setattr(state_encoders, known, {})
     with caplog.at_level(logging.WARNING):

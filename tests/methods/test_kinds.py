@@ -29,7 +29,7 @@ import numpy as np
 from sgp.datasets.training_data import Demonstrations, Problems, Transitions
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.policies.decoding import BeamDecoding
-from sgp.policies.random_successor import RandomSuccessor
+from sgp.methods.baselines import RandomSuccessor
 
 @dataclass(frozen=True)
 class Training:

@@ -8,10 +8,10 @@ import pytest
 import sgp
 from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.methods.configuration import configure, with_settings
+from sgp.methods.nameless import probability_ranking
 from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Trajectory
 from sgp.policies.lowest_value import LowestValue
-from sgp.policies.tree_scores import probability_ranking
 from tests.conftest import LONE, origin_of
 
 SUITE = sgp.load_suite("state-centric")

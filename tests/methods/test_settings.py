@@ -14,7 +14,7 @@ from sgp.methods.gnn_value import LearnedValue
 from sgp.models.relational import LookaheadModel, RelationalModel, RelationalShape
 from sgp.planning.task import Trajectory
 from sgp.policies.lowest_value import LowestValue
-from sgp.policies.tree_scores import TreeScores
+from sgp.training.tree_ranking import TreeScores
 from tests.conftest import QUICK_OF
 
 

@@ -10,20 +10,27 @@ import pytest
 import torch
 
 from sgp.api import train_split
+from sgp.datasets.generation import with_names
 from sgp.datasets.protocols import ProtocolSplit, domain_instances
-from sgp.datasets.renaming import with_names
 from sgp.datasets.runs import open_run
 from sgp.encoders.text import TextConfig
 from sgp.evaluation.retrieval import queries, ranks, summary
 from sgp.methods.configuration import configure
 from sgp.methods.displacements import renamed, seen_from
-from sgp.methods.embedplan import METHOD
+from sgp.methods.embedplan import (
+    METHOD,
+    ContrastTraining,
+    LatentShape,
+    LatentTransition,
+    action_loss,
+    loss,
+    state_loss,
+    transition_rows,
+)
 from sgp.methods.loading import load_model
 from sgp.methods.state_encoders import text_encoders
-from sgp.models.latent_transition import LatentShape, LatentTransition
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.task import Task
-from sgp.training.latent_transitions import ContrastTraining, action_loss, loss, state_loss, transition_rows
 from tests.sampling import each_value
 
 SPLIT = ProtocolSplit("acpbench", "interpolation", ("ferry",), ("ferry",), 42)

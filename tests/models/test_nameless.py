@@ -6,11 +6,11 @@ import torch
 from torch.nn import functional
 
 import sgp
-from sgp.contracts.encoders import renamed
+from sgp.contracts.classes import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, applied
-from sgp.models.nameless import NamelessModel, NamelessShape
+from sgp.methods.nameless import ActionProbabilities, NamelessModel, NamelessShape
 from sgp.planning.policy import Node, one_step
-from sgp.policies.tree_scores import ActionProbabilities, tree_scores
+from sgp.training.tree_ranking import tree_scores
 
 SUITE = sgp.load_suite("state-centric")
 TOLD = TreeConfig("actions", depths=False, edges=False)
@@ -45,7 +45,7 @@ def test_scores_are_those_of_the_definition_object_by_object(domain):
 def by_definition(encoder, model, task):
     names = list(encoder.relations)
     things = {thing.name: place for place, thing in enumerate(task.objects)}
-    state = encoder._root.encode(task, [task.init])
+    state = encoder._states.encode(task, [task.init])
     atoms = [(name, row.tolist()) for name, relation in state.relations.items() for row in relation.arguments]
     hidden, heads = model.shape.hidden, model.shape.heads
     width = hidden // heads

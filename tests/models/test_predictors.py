@@ -8,10 +8,9 @@ import torch
 import xgboost
 
 from sgp.errors import ConfigurationError, StoreError
-from sgp.models.boosted_trees import BoostedTrees
+from sgp.methods.state_centric import BoostedTrees, BoostingConfig, fit_boosted_trees
 from sgp.models.device import choose_device
-from sgp.models.recurrent import LSTMShape, RecurrentModel
-from sgp.training.boosting import BoostingConfig, fit_boosted_trees
+from sgp.training.recurrent import LSTMShape, RecurrentModel
 
 
 def data(rows=80, outputs=3, seed=0):

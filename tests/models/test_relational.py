@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import sgp
-from sgp.contracts.encoders import renamed
+from sgp.contracts.classes import renamed
 from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
 from sgp.errors import StoreError
 from sgp.models.relational import LookaheadModel, RelationalModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.policy import one_step
-from sgp.policies.tree_scores import PART, tree_scores
+from sgp.training.tree_ranking import PART, tree_scores
 
 ARITIES = {"clear": 1, "on": 2, "on:goal-false": 2}  # "clear" is a method of torch's containers
 NOTHING = {name: np.empty((0, arity), int) for name, arity in ARITIES.items()}

@@ -6,7 +6,6 @@ from torch.nn import functional
 from sgp.models.transformer import (
     PAPER,
     Attention,
-    Encoded,
     HeuristicTransformer,
     Layer,
     PastKeyValues,
@@ -94,7 +93,7 @@ def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
 def test_permuting_atoms_permutes_tokens_padding_changes_nothing_and_no_token_sees_a_later_one():
     encoder = model(PlanTransformer, ARITY)
     (told, real), order = atoms(2), torch.randperm(9)
-    one, two = (encoder.encode(each, real, Seen()).rows for each in (told, told[:, order]))
+    one, two = (encoder.encode(each, real, Seen()) for each in (told, told[:, order]))
     assert torch.allclose(one[:, order], two, atol=1e-9)
     heuristic = model(HeuristicTransformer, ARITY)
     assert torch.allclose(heuristic(told, real)[0], heuristic(told[:, order], real)[0], atol=1e-9)
@@ -122,7 +121,7 @@ def test_what_is_kept_gives_what_reading_all_again_gives(kind):
     row, written = sequences(1, 60)
     if kind == "plans":
         transformer, given = model(PlanTransformer, ARITY), atoms(1)
-        context = (transformer.crossed(transformer.encode(*given, Seen())),)
+        context = ((transformer.crossed(transformer.encode(*given, Seen())), given[1]),)
     else:
         transformer, given, context = model(SequenceTransformer, 80), (), ()
     whole, _ = transformer(*given, row, written)
@@ -188,10 +187,9 @@ def test_a_heuristic_reads_nothing_but_what_two_namings_share():
     encode = heuristic.encode
 
     def disturbed(*arguments):
-        rows, there = encode(*arguments)
-        rows = rows.clone()
+        rows = encode(*arguments).clone()
         rows[:, :, SMALL.width :] = torch.randn_like(rows[:, :, SMALL.width :])
-        return Encoded(rows, there)
+        return rows
 
     heuristic.encode = disturbed
     assert torch.equal(one, heuristic.values(told, real))

@@ -7,7 +7,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError, DomainMismatch, ToolError
-from sgp.methods.contrastive_jumps import ContrastiveJumpsTraining
+from sgp.methods.contrastive_jumps import JumpsTraining
 from sgp.planning import experts, strategies
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
@@ -169,7 +169,7 @@ def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
     assert sgp.load_planner(run.folder, "restarts").fallbacks == (Restarts(20, 0),)
     assert sgp.load_planner(run.folder, "search").fallbacks == (Restarts(20, 0), LamaFallback())
     with pytest.raises(ConfigurationError, match="conflicts with representatives"):
-        ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
+        JumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
         JumpDecoding(restarts=-1)
     with pytest.raises(ConfigurationError, match="noise_after 3 conflicts with revisits: where visited states stay"):

@@ -8,17 +8,17 @@ import pytest
 
 import sgp
 from sgp.errors import TextTooLong
+from sgp.methods.baselines import RandomSuccessor
+from sgp.methods.embedplan import GoalwardDecoding, TowardGoal
 from sgp.methods.state_centric import METRICS
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Node, one_step
 from sgp.planning.task import Task, replay
-from sgp.policies import stagnation
+from sgp.policies import nearest_transition as stagnation
 from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.policies.random_successor import RandomSuccessor
-from sgp.policies.toward_goal import GoalwardDecoding, TowardGoal
 from sgp.training.recurrent import prediction_rows
 from tests.conftest import QUICK_OF, blocks_problem
 

@@ -8,8 +8,7 @@ import sgp
 from sgp.encoders.tokens import BEGIN, END, Tokens, Vocabulary
 from sgp.models.transformer import PlanTransformer, SequenceTransformer, TransformerShape
 from sgp.planning.policy import Node, one_step
-from sgp.policies.writers import DecoderInput, PlanWriter, Prefix, SequenceWriter
-from sgp.policies.writing import WrittenActions
+from sgp.policies.writing import DecoderInput, Prefix, Writer, WrittenActions
 
 SUITE = sgp.load_suite("state-centric")
 TOKENS = Tokens(Vocabulary(SUITE.domain_text("gripper"), names=30))
@@ -151,8 +150,8 @@ def network(kind, seed=4):
     torch.manual_seed(seed)
     vocabulary = TOKENS.vocabulary
     if kind == "sequence":
-        return SequenceWriter(SequenceTransformer(len(vocabulary), 1024, SHAPE).eval(), "cpu")
-    return PlanWriter(PlanTransformer(len(vocabulary), vocabulary.arity, SHAPE).eval(), "cpu")
+        return Writer(SequenceTransformer(len(vocabulary), 1024, SHAPE).eval(), "cpu")
+    return Writer(PlanTransformer(len(vocabulary), vocabulary.arity, SHAPE).eval(), "cpu")
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
@@ -255,10 +254,10 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
     policy = WrittenActions(network("plans", seed=1), TOKENS, how)
     read = []
 
-    def reading(self, tokens, inputs, begin=PlanWriter.begin):
+    def reading(self, tokens, inputs, begin=Writer.begin):
         return read.extend(inputs) or begin(self, tokens, inputs)
 
-    monkeypatch.setattr(PlanWriter, "begin", reading)
+    monkeypatch.setattr(Writer, "begin", reading)
 
     def rollouts():
         read.clear()

@@ -7,11 +7,11 @@ import pytest
 
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
+from sgp.methods import aiw_ad as episodes
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.planning.task import Task, replay
-from sgp.training import episodes
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 

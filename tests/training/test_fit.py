@@ -2,7 +2,6 @@
 
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -29,13 +28,13 @@ def parts_of(width=8):
     torch.manual_seed(1)
     model = Tied(width)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
-    return {"model": model, "optimizer": optimizer, "batches": np.random.default_rng(2)}
+    return {"model": model, "optimizer": optimizer, "batches": torch.Generator().manual_seed(2)}
 
 
 def train(folder, epochs=6, after=0, rate=0.05, seed=2, validation=None, pieces=1, **limits):
     """Batches come from a generator whose state is part of a checkpoint, dropout from torch's own."""
     torch.manual_seed(1)
-    model, rng, dropout = Tied(), np.random.default_rng(seed), torch.default_generator
+    model, rng, dropout = Tied(), torch.Generator().manual_seed(seed), torch.default_generator
     optimizer = torch.optim.AdamW(model.parameters(), lr=1.0)
 
     def losses(words):
@@ -50,7 +49,7 @@ def train(folder, epochs=6, after=0, rate=0.05, seed=2, validation=None, pieces=
 
     schedule = Schedule(epochs, lambda epoch, batch: rate / epoch, clip=1.0, **limits)
     context = FitContext(0, "cpu", folder, "t", after)
-    batches = lambda epoch: (torch.as_tensor(rng.integers(0, 6, 16)) for _ in range(3))  # noqa: E731
+    batches = lambda epoch: (torch.randint(0, 6, (16,), generator=rng) for _ in range(3))  # noqa: E731
     others = {"batches": rng, "dropout": dropout}
     return fit(model, optimizer, schedule, batches, losses, validate, context, others)
 

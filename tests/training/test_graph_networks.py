@@ -11,16 +11,15 @@ import sgp
 from sgp.encoders.relations import RelationalEncoder
 from sgp.encoders.trees import TreeConfig, TreeEncoder
 from sgp.errors import ConfigurationError
-from sgp.methods.gnn_value import costs_to_go
+from sgp.methods import gnn_value
+from sgp.methods.aiw_ad import JumpLearning, Transition, fit_q, targets
+from sgp.methods.gnn_value import RelationalTraining, costs_to_go, fit_values, mean_error, predict
 from sgp.models.relational import LookaheadModel, RelationalModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
-from sgp.policies.tree_scores import PART, TreeScores, tree_scores
-from sgp.training import relational, tree_ranking
-from sgp.training.episodes import Transition
+from sgp.training import tree_ranking
 from sgp.training.fit import FitContext
-from sgp.training.jump_learning import JumpLearning, fit_q, targets
 from sgp.training.labels import followed
-from sgp.training.relational import RelationalTraining, fit_values, mean_error, predict
+from sgp.training.tree_ranking import PART, TreeScores, tree_scores
 from tests.conftest import blocks_problem
 
 
@@ -72,7 +71,7 @@ def test_training_lowers_the_loss(state_encoder, valued):
 
 def test_parts_change_no_gradient(state_encoder, valued, monkeypatch):
     (whole,) = value_epochs(state_encoder, valued, RelationalTraining(epochs=1, batch=32))
-    monkeypatch.setitem(relational.PART, "cpu", 40)
+    monkeypatch.setitem(gnn_value.PART, "cpu", 40)
     (parts,) = value_epochs(state_encoder, valued, RelationalTraining(epochs=1, batch=32))
     assert parts.train_loss == pytest.approx(whole.train_loss, rel=1e-5)
     for name, value in whole.weights.items():

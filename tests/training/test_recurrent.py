@@ -10,9 +10,8 @@ import torch
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.models.recurrent import LSTMShape, RecurrentModel
 from sgp.training.fit import Epoch, FitContext
-from sgp.training.recurrent import RecurrentTraining, best_epoch, fit_recurrent
+from sgp.training.recurrent import LSTMShape, RecurrentModel, RecurrentTraining, best_epoch, fit_recurrent
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 

@@ -10,9 +10,18 @@ from sgp.methods.configuration import configure
 from sgp.models.transformer import PlanTransformer, TransformerShape
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import replay
-from sgp.policies.writers import DecoderInput, PlanWriter
-from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
-from sgp.training.two_views import TwoViews, _similar_lengths, plan_lengths, plan_loss, state_lengths
+from sgp.policies.writing import DecoderInput, Writer
+from sgp.training.two_views import (
+    ExpertsPlan,
+    OptimalPlans,
+    TwoViews,
+    _similar_lengths,
+    draw,
+    plan_lengths,
+    plan_loss,
+    sources,
+    state_lengths,
+)
 from tests.conftest import QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")
@@ -117,12 +126,12 @@ def test_what_is_copied_is_told(data, tmp_path):
     example = sources(data.train[:1], 3000, goals=False)[0].draw(np.random.default_rng(1))
     naming = tokens.drawn_naming(example.task)
     model = PlanTransformer(len(tokens.vocabulary), tokens.vocabulary.arity, TransformerShape(2, 16, 2)).eval()
-    found = plan_loss(model, tokens, "cpu")([example], [naming], [naming], True)
-    (begun,), right = PlanWriter(model, "cpu").begin(tokens, [DecoderInput(example.task, example.state, naming)]), []
+    found = plan_loss(model, tokens, "cpu")([(example, naming)] * 2, True)
+    (begun,), right = Writer(model, "cpu").begin(tokens, [DecoderInput(example.task, example.state, naming)]), []
     row = tokens.named(tokens.actions(example.task, example.plan), naming).tolist()
     for token in row:
         right += [begun.logits.argmax() == token] if token >= tokens.vocabulary.first_name else []
-        (begun,) = PlanWriter(model, "cpu").write([begun], [[token]])
+        (begun,) = Writer(model, "cpu").write([begun], [[token]])
     assert float(found.copied) == pytest.approx(np.mean(right))
 
 
