@@ -12,6 +12,10 @@ __all__.remove("viewer")  # a package, reachable as `sgp.viewer`
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from sgp.installed import version
+
+        return version()
     try:
         return _import_name(name)
     except ModuleNotFoundError as error:

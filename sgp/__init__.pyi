@@ -150,3 +150,5 @@ from .viewer.pictures import (
     side_by_side as side_by_side,
 )
 from .workers import Cluster as Cluster
+
+__version__: str

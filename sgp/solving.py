@@ -9,7 +9,7 @@ from pathlib import Path
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, UnsupportedPddl
 from sgp.methods.loading import find_run_for_domain, load_planner
-from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.pddl import Problem, read_domain, require_problem
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
 from sgp.planning.rollout import Rollout
 from sgp.policies.decoding import DEFAULT
@@ -43,6 +43,7 @@ def solve(
     they are few ("auto"). Without a limit on actions, decisions or seconds, planning ends after `DEFAULT_SECONDS`.
     For a disjunctive goal, return the rollout of the first disjunct that is solved.
     """
+    require_problem(problem)
     limit = with_default(limit)
     tasks = [read_task(alternative, limit) for alternative in problem.alternatives()]
     task, trained = tasks[0], run_for(problem) if run is None else open_run(run)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from sgp.errors import PddlError, PlanError
+from sgp.errors import InputError, PddlError, PlanError
 from sgp.planning.costs import Costs, cost_comment, has_metric, whole_costs
 from sgp.planning.declarations import (
     OBJECT,
@@ -63,8 +64,8 @@ class Problem:
     """
 
     name: str
-    domain_pddl: str
-    problem_pddl: str
+    domain_pddl: str = field(repr=False)
+    problem_pddl: str = field(repr=False)
     domain_source: str = field(default="domain", compare=False)
     problem_source: str = field(default="problem", compare=False)
     alternative: int | None = None
@@ -112,6 +113,14 @@ class Problem:
     def sha256(self) -> str:
         """Hash of domain and problem text: the key of stored expert plans and results."""
         return hashlib.sha256(f"{self.domain_pddl}\0{self.problem_pddl}".encode()).hexdigest()
+
+
+def require_problem(problem: Any) -> None:
+    """Raise InputError for what is no Problem, such as the path of a file."""
+    if not isinstance(problem, Problem):
+        raise InputError(
+            f"{problem!r} is no problem; expected one of a suite, or 'sgp.Problem.from_files(DOMAIN, PROBLEM)'"
+        )
 
 
 def read_text(path: Path | str) -> str:

@@ -119,7 +119,7 @@ class Step:
         return mask
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rollout:
     """One attempt at one problem.
 
@@ -159,6 +159,11 @@ class Rollout:
         steps = [_with_states(step, lambda state: places.setdefault(state, len(places))) for step in self.steps]
         atoms = [tuple(map(self.task.fluent, self.task.fluents(state))) for state in places]
         return _restored, (self.task, atoms, steps, self.outcome, self.seconds, self.reason, self.written)
+
+    def __repr__(self) -> str:
+        """Return the outcome in one line."""
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"<Rollout of {self.task.name}: {self.outcome}{reason}, {len(self.plan)} actions, {self.seconds:.2f} s>"
 
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 

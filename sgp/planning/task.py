@@ -23,7 +23,7 @@ from sgp.planning.instantiation import INSTANCE_BYTES, MOST_INSTANCES, GroundMod
 from sgp.planning.native import native_problem
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.operators import state_identities, state_identity
-from sgp.planning.pddl import Problem, format_problem
+from sgp.planning.pddl import Problem, format_problem, require_problem
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
 
@@ -60,6 +60,7 @@ class Task:
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
         started = clock_seconds()
+        require_problem(problem)
         self.problem = problem
         self.domain_text, self.text = problem.read()
         self.costs = Costs(self.domain_text, self.text) if self.text.minimised else None
