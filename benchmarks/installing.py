@@ -20,7 +20,7 @@ from measuring import add_csv, note, write
 from sgp.evaluation.scores import Score
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("", "networks", "text", "dashboard", "all")
+EXTRAS = ("", "trees", "networks", "text", "dashboard", "dashboard,trees", "all")
 MEGABYTE = 1e6  # bytes
 
 

@@ -7,6 +7,7 @@ each encoded as a feature vector. A model predicts the next state's vector (stat
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import torch
 import xgboost
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
@@ -27,8 +27,9 @@ from sgp.datasets.training_data import Demonstrations
 from sgp.encoders import StateEncoder, encoder_keys
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.errors import ConfigurationError, StoreError, check_fields, expected_one_of
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError, check_fields, expected_one_of
 from sgp.files import whole_file
+from sgp.installed import lacking
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Checkpoint, Settings
 from sgp.methods.state_encoders import encoder_kind, fit_encoder, load_encoder, save_encoder
@@ -39,19 +40,11 @@ from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RowPredictor
 from sgp.progress import progress, track
-from sgp.training.fit import FitContext, identify
-from sgp.training.recurrent import (
-    Head,
-    Loss,
-    LSTMShape,
-    RecurrentModel,
-    RecurrentTraining,
-    Sequences,
-    best_epoch,
-    fit_recurrent,
-    prediction_rows,
-)
+from sgp.training.trajectory_rows import Head, Loss, LSTMShape, RecurrentTraining, Sequences, prediction_rows
 from sgp.workers import threads
+
+if TYPE_CHECKING:
+    from sgp.training.recurrent import RecurrentModel
 
 Rows = NDArray[np.floating[Any]]
 
@@ -221,7 +214,7 @@ class StateCentric:
     key = "state-centric"
     title = "State-centric planning"
     paper = "state-centric"
-    libraries = ("wlplan", "xgboost", "torch")
+    libraries = ("wlplan", "xgboost")
     learns_from = Demonstrations
     variants: Mapping[str, StateCentricTraining] = {
         f"{encoder}-{model}-{mode}": StateCentricTraining(encoder, model, mode)
@@ -309,6 +302,7 @@ class _Fitted:
     def save(self, data: Demonstrations, draft: RunDraft) -> None:
         """Write the files that `load` reads."""
         save_encoder(self.config, self.encoder, draft)
+        draft.libraries += ("torch",) if self.config.model == "lstm" else ()
         self.model.save(draft.folder / _FILES[self.config.model])
         draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
         task = data.train[0].task
@@ -335,6 +329,10 @@ def _fit(
             facts: dict[str, float] = {"rounds": rounds, "nodes": some.count_nodes()}
             yield _Fitted(config, encoder, some, facts, f"round {rounds}", losses[rounds - 1])
         return
+    _require_torch()
+    from sgp.training.fit import FitContext, identify
+    from sgp.training.recurrent import best_epoch, fit_recurrent
+
     parts = _parts(config.lstm.training.epochs, config.parts)
     ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
     done = ends[after - 1] if after else 0
@@ -354,10 +352,20 @@ def _fit(
 
 def _network(config: StateCentricTraining, dimension: int, seed: int) -> RecurrentModel:
     """Build the network with initial weights from the seed; torch's global generator is not changed."""
+    _require_torch()
+    import torch
+
+    from sgp.training.recurrent import RecurrentModel
+
     head = config.lstm.state_head if config.mode == "state" else config.lstm.delta_head
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return RecurrentModel(2 * dimension, dimension, config.lstm.shape, head)
+
+
+def _require_torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        raise MissingLibrary(lacking("the LSTM", "torch"))
 
 
 def _parts(count: int, parts: int) -> list[range]:

@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgp.encoders import StateEncoder
-from sgp.errors import ConfigurationError, check_fields
+from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.networks import Network
-from sgp.planning.task import Trajectory
-from sgp.policies.nearest_embedding import Mode
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
+from sgp.training.trajectory_rows import Head, Loss, LSTMShape, RecurrentTraining, Sequences
 
-Head = Literal["linear", "two-layer"]
-Precision = Literal["single", "double"]
 Hidden = tuple[Tensor, Tensor]
 
-
-@dataclass(frozen=True)
-class LSTMShape:
-    """Layers and precision of the network. Defaults: state-centric, Table 7."""
-
-    hidden: int = 256  # units per layer
-    layers: int = 2
-    # CPUs round sums differently. In single precision, training amplifies this to different networks; in double, it is
-    # slower, and the networks differ only by rounding.
-    precision: Precision = "single"
-
-    def __post_init__(self) -> None:
-        check_fields(self, "LSTM", hidden=1, layers=1)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Type of the weights."""
-        return torch.float64 if self.precision == "double" else torch.float32
+logger = logging.getLogger(__name__)
 
 
 class RecurrentModel(Network):
@@ -60,9 +39,8 @@ class RecurrentModel(Network):
                 nn.Linear(shape.hidden, outputs),
             )
         )
-        self.shape = shape
-        if shape.precision == "double":
-            self.double()
+        self.shape, self.dtype = shape, torch.float64 if shape.precision == "double" else torch.float32
+        self.to(self.dtype)
 
     def forward(self, rows: Tensor, hidden: Hidden | None = None) -> tuple[Tensor, Hidden]:
         """Return outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
@@ -75,46 +53,15 @@ class RecurrentModel(Network):
     ) -> tuple[NDArray[np.floating[Any]], list[Hidden]]:
         """Return outputs [B, D] of single rows [B, F], and the hidden states after them; None is the initial state."""
         device = next(self.parameters()).device
-        zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.shape.dtype, device=device)
+        zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.dtype, device=device)
         stacked = tuple(
             torch.stack([zero if each is None else each[part] for each in hidden], dim=1) for part in (0, 1)
         )
-        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)  # [B, F]
+        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.dtype, device=device)  # [B, F]
         outputs, (short, long) = self(inputs[:, None], stacked)
         # Clones, because a view would keep the hidden states of the whole batch in memory.
         after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
         return outputs[:, 0].cpu().numpy(), after
-
-
-logger = logging.getLogger(__name__)
-
-Loss = Literal["cosine", "squared"]
-Sequences = Sequence[tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]]  # rows [T, F], targets [T, D]
-
-
-@dataclass(frozen=True)
-class RecurrentTraining:
-    """Hyperparameters of training. Defaults: state-centric, Table 7."""
-
-    epochs: int = 250
-    learning_rate: float = 1e-2  # of Adam
-    batch: int = 32  # sequences per step
-
-    def __post_init__(self) -> None:
-        check_fields(self, "LSTM", ["learning_rate"], epochs=1, batch=1)
-
-
-def prediction_rows(encoder: StateEncoder, trajectories: Sequence[Trajectory], mode: Mode) -> Sequences:
-    """Return rows [T, 2D] of state and goal, and targets [T, D], of each trajectory with at least one action."""
-    sequences = []
-    for trajectory in trajectories:
-        if len(trajectory) == 0:
-            continue
-        states = encoder.embed(trajectory.task, trajectory.states)
-        goal = np.broadcast_to(encoder.embed_goal(trajectory.task), states[1:].shape)
-        targets = states[1:] - states[:-1] if mode == "delta" else states[1:]
-        sequences.append((np.hstack([states[:-1], goal]), targets))
-    return sequences
 
 
 @dataclass(frozen=True)
@@ -152,7 +99,7 @@ def fit_recurrent(
     context: FitContext,
 ) -> Iterator[Epoch]:
     """Train on the mean over real steps of 1 - cosine, or of the squared error; see `fit` and `LSTMShape.precision`."""
-    dtype, order = model.shape.dtype, torch.Generator().manual_seed(context.seed)
+    dtype, order = model.dtype, torch.Generator().manual_seed(context.seed)
     padded, held_out = (_Padded.of(each, dtype, context.device) for each in (train, validation))
 
     def batches(epoch: int) -> Iterator[_Padded]:

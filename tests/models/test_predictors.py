@@ -10,7 +10,8 @@ import xgboost
 from sgp.errors import ConfigurationError, StoreError
 from sgp.methods.state_centric import BoostedTrees, BoostingConfig, fit_boosted_trees
 from sgp.models.device import choose_device
-from sgp.training.recurrent import LSTMShape, RecurrentModel
+from sgp.training.recurrent import RecurrentModel
+from sgp.training.trajectory_rows import LSTMShape
 
 
 def data(rows=80, outputs=3, seed=0):

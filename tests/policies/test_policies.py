@@ -19,7 +19,7 @@ from sgp.planning.task import Task, replay
 from sgp.policies import nearest_transition as stagnation
 from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.training.recurrent import prediction_rows
+from sgp.training.trajectory_rows import prediction_rows
 from tests.conftest import QUICK_OF, blocks_problem
 
 

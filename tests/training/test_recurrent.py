@@ -11,7 +11,8 @@ import torch
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.training.fit import Epoch, FitContext
-from sgp.training.recurrent import LSTMShape, RecurrentModel, RecurrentTraining, best_epoch, fit_recurrent
+from sgp.training.recurrent import RecurrentModel, best_epoch, fit_recurrent
+from sgp.training.trajectory_rows import LSTMShape, RecurrentTraining
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 
