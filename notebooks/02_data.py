@@ -22,7 +22,7 @@
 # %% tags=["parameters"]
 FAST = True  # the pairs that look alike are looked for in two validation problems a domain, not in all (minutes)
 LIVE = ["gripper"]  # what is learned here from some of the training problems
-SUITE = "state-centric"  # or another that `sgp.suite_names()` lists and that has splits `train` and `validation`
+SUITE = "state-centric"  # or another that `sgp.list_suites()` lists and that has splits `train` and `validation`
 
 # %%
 from dataclasses import replace

@@ -32,8 +32,9 @@ from .datasets.importing import import_folder as import_folder
 from .datasets.protocols import domain_instances as domain_instances
 from .datasets.protocols import protocol_splits as protocol_splits
 from .datasets.runs import Run as Run
+from .datasets.runs import list_runs as list_runs
+from .datasets.suite import list_suites as list_suites
 from .datasets.suite import load_suite as load_suite
-from .datasets.suite import suite_names as suite_names
 from .datasets.training_data import (
     Transition as Transition,
 )
@@ -88,6 +89,7 @@ from .experiments.retrieval import RetrievalConfig as RetrievalConfig
 from .experiments.retrieval import learners_of as learners_of
 from .experiments.retrieval import retrieve as retrieve
 from .methods import get_method as get_method
+from .methods import list_methods as list_methods
 from .methods.loading import load_model as load_model
 from .methods.loading import load_planner as load_planner
 from .methods.loading import load_portfolio as load_portfolio

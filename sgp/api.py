@@ -35,7 +35,7 @@ from sgp.datasets.runs import (
 )
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, names
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, Work, run_all, scores, subject_of
 from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.files import write_text
@@ -67,13 +67,13 @@ DEFAULT_SEED = 13  # the first of the seeds of the published grid
 def train(
     method: str,
     domain: str | Sequence[str],
-    suite: str,
+    suite: Suite | str,
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
     device: str = "auto",
     jobs: Jobs = 1,
     stages: Sequence[Stage] = STAGES,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     again: bool = False,
     without: str = "",
     drawn: tuple[int, int] | None = None,
@@ -84,7 +84,7 @@ def train(
     machine of the cluster trains. A method that learns from transitions takes several domains.
 
     Args:
-        overrides: fields of the variant's training configuration, nested ones with dots: `{"boosting.rounds": "200"}`.
+        overrides: fields of the variant's training configuration, nested ones with dots: `{"boosting.rounds": 200}`.
         again: train even if the same run is saved.
         without: name of a training problem that is left out.
         drawn: the number of training problems, and the draw that chooses them.
@@ -93,7 +93,7 @@ def train(
     if not executor(jobs).remote:
         choose_device(device)  # fails here for a missing device, before expert plans are made
     source = load_suite(suite)
-    domains = [domain] if isinstance(domain, str) else domain
+    domains = names(domain, "domain")
     data = training_data.learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
         data, name = data.without(without), str(Variant(name, left_out=without))
@@ -106,7 +106,7 @@ def train_split(
     method: str,
     split: ProtocolSplit,
     variant: str | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     device: str = "auto",
 ) -> Run:
     """Train a method on the training part of a protocol's split, or return the saved run; see `retrieve`."""
@@ -126,7 +126,7 @@ def train_given(
     seed: int = DEFAULT_SEED,
     device: str = "auto",
     jobs: int = 1,
-    overrides: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Run:
     """Train a method on problems of one domain, or return the saved run.
 
@@ -139,7 +139,7 @@ def train_given(
     return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device)
 
 
-def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
+def configured(method: str, variant: str | None, overrides: Mapping[str, Any] | None) -> tuple[Method, str, Any]:
     """Return a method, the name of its variant with the overridden settings, and the training configuration."""
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
@@ -203,12 +203,12 @@ class Evaluation:
 
 def evaluate(
     runs: Sequence[RunLike] | RunLike,
-    suite: str,
-    splits: Sequence[str] = (),
+    suite: Suite | str,
+    splits: Sequence[str] | str = (),
     jobs: Jobs = 1,
     limit: Limit = NO_LIMIT,
     rollouts: Path | str | None = None,
-    decodings: Sequence[str] = (DEFAULT,),
+    decodings: Sequence[str] | str = (DEFAULT,),
     keep: Keep = "auto",
 ) -> Evaluation:
     """Solve every problem of the splits (default: all but `train`) by every run, and validate the plans by VAL.
@@ -225,6 +225,7 @@ def evaluate(
     if rollouts is None and keep != "auto":
         raise ConfigurationError(f"keep is '{keep}', but rollouts are not recorded; record them, or leave out keep")
     source, opened, works, subjects = load_suite(suite), _opened(runs), [], []
+    splits, decodings = names(splits, "split"), names(decodings, "decoding")
     for run, subject, decoding in _measurements(opened, source, splits, decodings, jobs, limit):
         recorder = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
         problems = source.problems(subject.domain, subject.split)
@@ -284,10 +285,10 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
 
 def diagnose(
     runs: Sequence[RunLike] | RunLike,
-    suite: str,
-    splits: Sequence[str] = (),
+    suite: Suite | str,
+    splits: Sequence[str] | str = (),
     jobs: Jobs = 1,
-    decodings: Sequence[str] = (DEFAULT,),
+    decodings: Sequence[str] | str = (DEFAULT,),
     renamings: int = 0,
 ) -> pd.DataFrame:
     """Measure how runs rank the expert's decisions on a suite's splits (metrics of `sgp.analysis.diagnostics`).
@@ -296,6 +297,7 @@ def diagnose(
     of random renamings (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`.
     """
     source, works = load_suite(suite), []
+    splits, decodings = names(splits, "split"), names(decodings, "decoding")
     for run, subject, _ in _measurements(_opened(runs), source, splits, decodings, jobs, NO_LIMIT):
         expert = training_data.demonstrations(source, subject.domain, subject.split, jobs=processes(jobs))
         works.append((Folder(run.folder), subject, expert, renamings))

@@ -81,6 +81,14 @@ class ValidationDisagreement(SgpError):
     """Our simulator and VAL judge one plan differently: a defect, never a failed plan."""
 
 
+def names(given: Any, what: str) -> list[str]:
+    """Return one name, or several in a sequence, as a list; raise InputError for anything else."""
+    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if wrong := [name for name in listed if not isinstance(name, str)]:
+        raise InputError(f"{what} is {wrong[0]!r}; expected a name, or several in a list")
+    return listed
+
+
 def expected_one_of(known: Iterable[str], given: str) -> str:
     """Message part for an unknown name: the known names and the closest match."""
     names = list(known)

@@ -27,6 +27,7 @@ def with_default(limit: Limit) -> Limit:
 
 def run_for(problem: Problem) -> Run:
     """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest."""
+    require_problem(problem)
     try:
         domain = read_domain(problem.domain_pddl, problem.domain_source)
     except UnsupportedPddl:  # its actions quantify over the objects of a problem

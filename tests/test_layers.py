@@ -10,7 +10,7 @@ from pathlib import Path
 import sgp
 from sgp.cli.commands import app
 from sgp.domains import all_domains
-from sgp.methods import method_keys
+from sgp.methods import list_methods
 
 ROOT = Path(sgp.__file__).parent
 
@@ -79,7 +79,7 @@ def test_imports_run_downward_only():
 
 
 def test_one_method_does_not_import_another():
-    methods = {key.replace("-", "_") for key in method_keys()}
+    methods = {key.replace("-", "_") for key in list_methods()}
     for path, package, tree in modules():
         if package == "methods":
             others = {f"sgp.methods.{name}" for name in methods - {path.stem}}

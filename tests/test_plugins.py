@@ -13,7 +13,7 @@ import pytest
 
 import sgp
 from sgp.domains import all_domains
-from sgp.methods import method_keys
+from sgp.methods import list_methods
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 EXAMPLE = Path(__file__).with_name("plugin_example")
@@ -162,7 +162,7 @@ def test_a_plugin_that_does_not_work_breaks_itself_alone(code, words, tmp_path):
     if code != "THING = 3\n":
         return
     done = python("-c", SOLVED, paths=[tmp_path], store=home)
-    assert done.stdout.startswith(f"solved {list(method_keys())} {len(all_domains())}"), done.stderr
+    assert done.stdout.startswith(f"solved {list(list_methods())} {len(all_domains())}"), done.stderr
     assert done.stderr.count("method mine of package broken") == 1, "told, once"
 
 

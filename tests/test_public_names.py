@@ -20,7 +20,7 @@ def test_representations_are_short(two_blocks):
 
 @pytest.mark.parametrize("call", [sgp.Task, sgp.solve, sgp.run_for])
 def test_a_path_is_no_problem(call):
-    with pytest.raises(InputError, match="domain.pddl.*from_files"):
+    with pytest.raises(InputError, match=r"domain.pddl.*from_files"):
         call("domain.pddl")
 
 

@@ -19,10 +19,10 @@ from sgp.datasets.suite import (
     Suite,
     SuiteDomain,
     drawn,
+    list_suites,
     load_suite,
     number_of,
     sha256_of,
-    suite_names,
     track_sizes,
     write_manifest,
 )
@@ -123,7 +123,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     domains = [domain for domain in all_domains() if _splits(domain, name)]
     if not domains:
         raise SuiteError(f"no domain describes a suite '{name}'; its splits belong into the files of sgp/domains")
-    named = load_suite(name).named_stream if name in suite_names() else True
+    named = load_suite(name).named_stream if name in list_suites() else True
     stream = seed, *((number_of(name),) if named else ())
     seeded = SeededSplits(name, seed, LEVELS, np.__version__) if name == TRACK_SUITE else None
     generated = {

@@ -26,10 +26,10 @@ from sgp.datasets.suite import (
     Entry,
     Suite,
     SuiteDomain,
+    list_suites,
     load_suite,
     read_suite,
     sha256_of,
-    suite_names,
     write_manifest,
 )
 from sgp.domains import serving
@@ -190,7 +190,7 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
         raise SuiteError(f"suite name '{name}' is not usable; expected lower-case letters, digits, '.', '_' and '-'")
     if not folder.is_dir():
         raise SuiteError(f"{folder} is no folder; give the folder that holds the PDDL files")
-    if name in suite_names() and not (overwrite and target.exists()):
+    if name in list_suites() and not (overwrite and target.exists()):
         raise SuiteError(f"a suite '{name}' exists; choose another name, or --replace one that was imported")
     tree = SourceTree(folder)
     try:

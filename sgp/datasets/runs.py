@@ -60,8 +60,8 @@ class RunKey:
     seed: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**32:
-            raise ConfigurationError(f"seed is {self.seed}; expected 0 to {2**32 - 1}")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
+            raise ConfigurationError(f"seed is {self.seed!r}; expected a whole number, 0 to {2**32 - 1}")
 
     @property
     def folder(self) -> Path:
@@ -104,7 +104,7 @@ class Run:
     """A trained run in its folder. Metadata is read from `run.json`, never from names."""
 
     folder: Path
-    record: Mapping[str, Any]
+    record: Mapping[str, Any] = field(repr=False)
     prefix: str = ""  # of its files' names, if the folder belongs to another run
 
     def file(self, name: str) -> Path:
@@ -247,6 +247,8 @@ def open_run(folder: Run | Path | str) -> Run:
     """Open the run in a folder and compare every file with its hash; an opened run is returned unchanged."""
     if isinstance(folder, Run):
         return folder
+    if not isinstance(folder, Path | str):
+        raise InputError(f"{folder!r} is no run; expected one, or the folder that 'sgp train' printed")
     folder = Path(folder)
     restore(folder)
     try:

@@ -123,7 +123,7 @@ class SuiteDomain:
     splits: Mapping[str, tuple[Entry, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suite:
     """Problems by domain and split in one folder, with the hashes of all files in its manifest.
 
@@ -141,7 +141,12 @@ class Suite:
     seed: int | None = None
     named_stream: bool = False
     seeded: SeededSplits | None = None
-    _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
+    _texts: dict[Path, str] = field(default_factory=dict, init=False, compare=False)  # of checked files
+
+    def __repr__(self) -> str:
+        """Return the name, the domains and the number of problems."""
+        count = sum(len(entries) for domain in self.domains.values() for entries in domain.splits.values())
+        return f"<Suite {self.name}: {count} problems of {', '.join(self.domains)}>"
 
     def domain(self, name: str) -> SuiteDomain:
         """Find a domain by its name, the name or alias of its built-in domain, or the name that its PDDL declares."""
@@ -259,15 +264,19 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def suite_names() -> list[str]:
+def list_suites() -> list[str]:
     """Names of the bundled suites, then of the imported suites."""
     restore_all(home() / "suites")
     folders = [data_folder() / "benchmarks", home() / "suites"]
     return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
-def load_suite(name: str) -> Suite:
-    """Load a bundled or imported suite. Raises SuiteError for an unknown name."""
+def load_suite(name: Suite | str) -> Suite:
+    """Load a bundled or imported suite; a loaded one is returned unchanged. Raises SuiteError for an unknown name."""
+    if isinstance(name, Suite):
+        return name
+    if not isinstance(name, str):
+        raise SuiteError(f"suite is {name!r}; expected a suite or its name; {expected_one_of(list_suites(), '')}")
     bundled = data_folder() / "benchmarks" / name
     if (bundled / MANIFEST).is_file():
         return read_suite(bundled, data_folder())
@@ -277,7 +286,7 @@ def load_suite(name: str) -> Suite:
     if (imported / MANIFEST).is_file():
         return read_suite(imported, home())
     raise SuiteError(
-        f"unknown suite '{name}'; {expected_one_of(suite_names(), name)}, or import one with 'sgp import FOLDER'"
+        f"unknown suite '{name}'; {expected_one_of(list_suites(), name)}, or import one with 'sgp import FOLDER'"
     )
 
 

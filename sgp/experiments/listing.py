@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
-from sgp.datasets.suite import load_suite, suite_names
+from sgp.datasets.suite import list_suites, load_suite
 from sgp.domains import builtin_domains, domain_plugins
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import built_in_keys, get_method, method_plugins
@@ -20,7 +20,7 @@ from sgp.reports.papers import listed
 def suites() -> Table:
     """Suites with the number of problems of each split."""
     table = Table("suite", "domain", "served by", "problems", title="suites")
-    for name in suite_names():
+    for name in list_suites():
         try:
             suite = load_suite(name)
         except SuiteError as error:

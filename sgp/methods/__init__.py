@@ -41,7 +41,7 @@ def method_plugins() -> dict[str, Plugin]:
     return plugins("sgp.methods", built_in_keys())
 
 
-def method_keys() -> tuple[str, ...]:
+def list_methods() -> tuple[str, ...]:
     """Return the keys of all methods in alphabetical order, without importing them."""
     return tuple(sorted((*built_in_keys(), *method_plugins())))
 
@@ -53,9 +53,11 @@ def get_method(key: str) -> Method:
     Raises InputError for an unknown key, MissingLibrary where a library of the method is not installed, and PluginError
     for an unusable method of another package.
     """
+    if not isinstance(key, str):
+        raise InputError(f"method is {key!r}; expected its key, such as 'state-centric'")
     key = method_key(key)
-    if key not in method_keys():
-        raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
+    if key not in list_methods():
+        raise InputError(f"unknown method '{key}'; {expected_one_of(list_methods(), key)}")
     method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _builtin(key)
     for library in method.libraries:  # a method may import its libraries lazily
         try:
@@ -89,7 +91,7 @@ def recorded_libraries(method: Method) -> tuple[str, ...]:
 def all_methods() -> tuple[Method, ...]:
     """Return every method in order of key; an unusable method of another package is skipped with a warning."""
     found = []
-    for key in method_keys():
+    for key in list_methods():
         try:
             found.append(get_method(key))
         except (PluginError, MissingLibrary) as error:
@@ -149,6 +151,6 @@ def _able(method: Method, field: str, lack: str, otherwise: str = "") -> Any:
 
 def _installed() -> Iterator[Method]:
     """Iterate over the methods whose libraries are installed."""
-    for key in method_keys():
+    for key in list_methods():
         with suppress(MissingLibrary, PluginError):
             yield get_method(key)

@@ -28,14 +28,21 @@ def method_settings(key: str) -> dict[str, Any]:
     return dict(tomllib.loads((Path(__file__).parent / "settings.toml").read_text(encoding="utf-8"))[key])
 
 
-def configure(method: Method, variant: str | None, overrides: Settings | None = None) -> tuple[str, Any]:
+def configure(method: Method, variant: str | None, overrides: Mapping[str, Any] | None = None) -> tuple[str, Any]:
     """Return a variant's name, overrides included, and its training configuration with fields overridden."""
     name = variant or next(iter(method.variants))
     if name not in method.variants:
         raise ConfigurationError(
             f"method {method.key} has no variant '{name}'; {expected_one_of(method.variants, name)}"
         )
-    config, settings = method.variants[name], dict(sorted((overrides or {}).items()))
+    config, settings = method.variants[name], dict[str, str]()
+    for path, value in sorted((overrides or {}).items()):
+        if not isinstance(value, str | int | float):
+            raise ConfigurationError(
+                f"setting {path} is {value!r}; expected text, a number, true or false; a dot names a field of a "
+                "field, as in 'boosting.depth'"
+            )
+        settings[path] = str(value).lower() if isinstance(value, bool) else str(value)
     for path, text in settings.items():
         if not has_setting(config, path):
             _refuse_decoding_setting(method, path, text)

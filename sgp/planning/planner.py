@@ -148,7 +148,7 @@ def check_keep(keep: str) -> None:
         raise ConfigurationError(f"keep is '{keep}'; {expected_one_of(get_args(Keep), keep)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Planner:
     """A policy, a successor function, and a beam pruned by width and margin.
 
@@ -176,6 +176,12 @@ class Planner:
         check_fields(self, "planner's", width=1, batch=1)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
+
+    def __repr__(self) -> str:
+        """Return the policy's type and the search's settings, without weights."""
+        policy, successors = (getattr(part, "__name__", type(part).__name__) for part in (self.policy, self.successors))
+        fallbacks = [type(fallback).__name__ for fallback in self.fallbacks]
+        return f"<Planner: {policy} over {successors}, width {self.width}, margin {self.margin}, fallbacks {fallbacks}>"
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """Return a rollout of one problem."""

@@ -8,7 +8,7 @@ from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from sgp.datasets.subject import PlannerName, Variant
-from sgp.datasets.suite import load_suite, suite_names
+from sgp.datasets.suite import list_suites, load_suite
 from sgp.domains import all_domains, canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.scores import METRICS, select, wilson
@@ -87,7 +87,7 @@ def _sums_caption(inputs: TableInputs, ours: pd.DataFrame, coverage: pd.DataFram
 
 def _problem_ranges(inputs: TableInputs) -> Table:
     """AIW-AD, Table 8: the problems of each split, ours counted in the suite's manifest if it is installed."""
-    domains = load_suite(inputs.suite).domains if inputs.suite in suite_names() else {}
+    domains = load_suite(inputs.suite).domains if inputs.suite in list_suites() else {}
     splits_of = {canonical_name(name): domain.splits for name, domain in domains.items()}
     rows = []
     for (domain, split), part in inputs.printed.groupby(["domain", "split"], sort=False):

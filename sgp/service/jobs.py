@@ -24,7 +24,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.datasets.recording import records, replayed, write_records
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.subject import Subject, read_subject
-from sgp.datasets.suite import load_suite, suite_names
+from sgp.datasets.suite import list_suites, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
 from sgp.errors import InputError, PlanError, SgpError
@@ -317,7 +317,7 @@ def read(report: Progress, problem: Mapping[str, str]) -> Answer:
             runs.append({"folder": str(folder), **subject_of(run).record()})
     suites = [
         {"suite": suite.name, "domain": domain}
-        for suite in map(load_suite, suite_names())
+        for suite in map(load_suite, list_suites())
         for domain in suite.domains
         if "train" in suite.domain(domain).splits and suite.domain_text(domain).signature == text.signature
     ]

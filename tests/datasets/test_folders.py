@@ -14,7 +14,7 @@ import pytest
 from sgp.datasets import store
 from sgp.datasets.runs import Origin, RunKey, find_run, new_run, open_run, run_folders
 from sgp.datasets.store import data_folder, draft_folder, put_in_place
-from sgp.datasets.suite import load_suite, suite_names
+from sgp.datasets.suite import list_suites, load_suite
 from sgp.evaluation.scores import to_frame
 from sgp.reports.card import save_scores
 
@@ -110,7 +110,7 @@ def test_a_process_that_is_killed_between_two_renames_loses_no_run(read, home):
 def test_a_suite_survives_too(home):
     shutil.copytree(data_folder() / "benchmarks" / "state-centric", home / "suites" / "mine")
     subprocess.run([sys.executable, "-c", KILLED, str(home / "suites" / "mine")])
-    assert "mine" in suite_names()
+    assert "mine" in list_suites()
     subprocess.run([sys.executable, "-c", KILLED, str(home / "suites" / "mine")])
     assert load_suite("mine").name == "mine"
 

@@ -121,7 +121,7 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
     folder = write(tmp_path / "mine", broken)
     with pytest.raises(PddlError, match=r"p2\.pddl"):
         import_folder(folder, "mine")
-    assert "mine" not in sgp.suite_names()
+    assert "mine" not in sgp.list_suites()
     assert list((home / "suites").glob("[!.]*")) == []
 
 

@@ -179,14 +179,14 @@ def test_no_domain_and_several_where_one_is_expected_are_refused(kinds):
 
 
 def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds, monkeypatch):
-    assert "thirsty" in methods.method_keys()
+    assert "thirsty" in methods.list_methods()
     assert methods.get_method("zero-change").key == "zero-change"
     words = "method thirsty needs the library a_library_that_nobody_has, which is not installed; install it with"
     with pytest.raises(MissingLibrary, match=words):
         sgp.train("thirsty", "gripper", "state-centric")
     rows = {row[0]: row for row in zip(*(column._cells for column in listing.methods().columns), strict=True)}
     assert rows["thirsty"][1].startswith(words)
-    assert rows.keys() == set(methods.method_keys())
+    assert rows.keys() == set(methods.list_methods())
     assert "thirsty" not in {key for key, _ in methods.planning_variants()}
     with pytest.raises(InputError, match=r"describes no ablations; choose one of aiw-ad, contrastive-jumps$"):
         methods.ablations(methods.get_method("zero-change"))
@@ -197,12 +197,14 @@ def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds, monkeypa
     monkeypatch.setattr(listing, "get_method", lacking)
     console = Console(width=300, file=StringIO())
     console.print(listing.methods())
-    assert console.file.getvalue().count('"sgp-planning[networks]"') == len(methods.method_keys()), "the extra is whole"
+    assert console.file.getvalue().count('"sgp-planning[networks]"') == len(methods.list_methods()), (
+        "the extra is whole"
+    )
 
 
 def test_listing_and_checking_a_key_imports_no_method():
     code = (
-        "import sys\nimport sgp.methods as m\nassert 'gnn-value' in m.method_keys()\n"
+        "import sys\nimport sgp.methods as m\nassert 'gnn-value' in m.list_methods()\n"
         "try:\n    m.get_method('magic')\nexcept Exception as error:\n    assert 'unknown method' in str(error)\n"
         "print([name for name in sys.modules if name in ('torch', 'xgboost') or name.startswith('sgp.methods.gnn')])"
     )
