@@ -90,7 +90,7 @@ def test_planning_and_domains_need_no_learning_library():
     for path, package, tree in modules():
         if package in NO_TORCH_OR_LEARNING:
             found = {name.split(".")[0] for name in imported(tree)}
-            assert not found & {"torch", "xgboost", "wlplan", "pandas", "umap"}, path
+            assert not found & {"torch", "xgboost", "wlplan", "umap"}, path
 
 
 def is_verb(package, node):

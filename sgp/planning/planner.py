@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 from operator import itemgetter
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sgp.errors import ConfigurationError, check_fields, expected_one_of
 from sgp.planning.beam import Pool
@@ -19,6 +19,9 @@ from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Written
 from sgp.planning.task import Candidates, Successor, Task, state_keys
 from sgp.workers import worker_count
+
+if TYPE_CHECKING:
+    from sgp.planning.episode import Episode
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
@@ -183,6 +186,12 @@ class Planner:
         fallbacks = [type(fallback).__name__ for fallback in self.fallbacks]
         return f"<Planner: {policy} over {successors}, width {self.width}, margin {self.margin}, fallbacks {fallbacks}>"
 
+    def start(self, problem: Problem | Task) -> Episode:
+        """Begin an episode, which plans decision by decision; see `Episode`."""
+        from sgp.planning.episode import Episode
+
+        return Episode(self, problem if isinstance(problem, Task) else Task(problem))
+
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """Return a rollout of one problem."""
         return self.solve_many([task], limit)[0]
@@ -213,11 +222,11 @@ class Planner:
     ) -> Iterator[tuple[int, Rollout]]:
         """Run as `solve_each`, without fallbacks. `share` applies to the limit that remains at the first decision."""
         waiting = enumerate(tasks)
-        active: list[_Search] = []
+        active: list[Search] = []
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, limit, share))
+                    active.append(Search(place, task, limit, share))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -241,7 +250,7 @@ class Planner:
         that its memories along the path are correct. The states after the jumps are visited. `watch` receives the best
         node after every decision. Raises PlanError for a jump that is not applicable.
         """
-        search = _Search(0, task, limit)
+        search = Search(0, task, limit)
         search.begin(self.policy)
         search.follow(jumps, self.policy)
         with clock_of(limit) as clock:
@@ -251,7 +260,7 @@ class Planner:
                     watch(search.beam[0])
         return search.rollout()
 
-    def _advance(self, searches: Sequence[_Search], clock: Clock) -> None:
+    def _advance(self, searches: Sequence[Search], clock: Clock) -> None:
         """Make one decision of every search, with one call of the policy.
 
         Searches that reach a limit end. If memory is short, the other searches decide after the ended search is freed.
@@ -273,7 +282,7 @@ class Planner:
                 return
             ranked = [search for search in ranked if search.outcome is None]
 
-    def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
+    def _rank(self, searches: Sequence[Search], clock: Clock) -> list[Ranking] | None:
         """Rank the nodes of all searches; None if a limit ended one of them.
 
         The time of the shared call is divided in proportion to candidates: the first search out of time has the most
@@ -298,7 +307,7 @@ class Planner:
                 search.seconds += seconds * share
 
 
-class _Search:
+class Search:
     """The state of one problem's search.
 
     `share` applies to a limit on decisions, and to the seconds that remain after the first candidates: until then the
@@ -320,6 +329,7 @@ class _Search:
         self.visited = set(state_keys(task, task.init))
         self.nodes: list[Node] = []  # those of the beam with candidates
         self.choices: list[Candidates] = []
+        self.pool: Pool | None = None  # of the last decision
 
     @property
     def left(self) -> float:
@@ -335,6 +345,7 @@ class _Search:
         self.nodes, self.choices = [], []
 
     def begin(self, policy: Policy) -> None:
+        """End the search where the goal holds at the start, or the policy refuses the task."""
         if self.task.is_goal(self.task.init):
             self.outcome = Outcome.SOLVED
             return
@@ -352,15 +363,19 @@ class _Search:
             for action in jump:
                 state = self.task.apply(state, action)
             choice = Candidates.of(self.task, node.state, [Successor(tuple(jump), state)])
-            pool = Pool([node], [choice], policy.rank([node], [choice]), policy.rules)
-            pool.force(0)
-            self.beam = [pool.child(0)]
-            self.visited.update(state_keys(self.task, state))
-            if self.task.is_goal(state):
-                self.outcome = Outcome.SOLVED
-            elif self.beam[0].length >= self.horizon:
-                self.outcome = Outcome.HORIZON
-            self._count()
+            self.take(Pool([node], [choice], policy.rank([node], [choice]), policy.rules), 0)
+
+    def take(self, pool: Pool, place: int) -> None:
+        """Take a candidate at any cost; the beam has this node alone."""
+        pool.force(place)
+        self.beam = [pool.child(place)]
+        state = self.beam[0].state
+        self.visited.update(state_keys(self.task, state))
+        if self.task.is_goal(state):
+            self.outcome = Outcome.SOLVED
+        elif self.beam[0].length >= self.horizon:
+            self.outcome = Outcome.HORIZON
+        self._count()
 
     def expand(self, successors: Successors, clock: Clock) -> None:
         """Find the candidates, or end the search at a limit."""
@@ -404,7 +419,7 @@ class _Search:
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         rules = planner.policy.rules
-        pool = Pool(self.nodes, self.choices, rankings, rules)
+        self.pool = pool = Pool(self.nodes, self.choices, rankings, rules)
         unvisited, within_horizon = pool.close(set() if planner.revisits else self.visited, self.horizon)
         self.was_cut = self.was_cut or within_horizon < unvisited
         goal = None if rules.only_chosen else pool.find_goal()
@@ -438,6 +453,7 @@ class _Search:
             self.beam, self.outcome = beam[:1], Outcome.HORIZON
 
     def rollout(self) -> Rollout:
+        """Return the best path of the ended search."""
         assert self.outcome is not None
         if self.outcome is Outcome.STUCK and self.was_cut:  # a longer path might not have been
             self.outcome, self.reason = Outcome.HORIZON, ""
