@@ -21,6 +21,9 @@ from .api import (
     train as train,
 )
 from .api import (
+    train_on as train_on,
+)
+from .api import (
     train_split as train_split,
 )
 from .datasets.experts import expert_plans as expert_plans
@@ -105,6 +108,7 @@ from .planning.policy import Policy as Policy
 from .planning.policy import Ranking as Ranking
 from .planning.rollout import Outcome as Outcome
 from .planning.rollout import Rollout as Rollout
+from .planning.state_space import state_space as state_space
 from .planning.task import Task as Task
 from .planning.validation import validate as validate
 from .reports.papers import paper_table as paper_table

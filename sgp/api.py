@@ -118,7 +118,7 @@ def train_split(
     return _trained(RunKey(learner.key, name, split.suite, split.domain, split.seed), config, split, device)
 
 
-def train_given(
+def train_on(
     method: str,
     problems: Sequence[Problem],
     plans: Sequence[training_data.Plan] | None = None,

@@ -67,7 +67,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     """Plans by a trained run, which stays loaded.
 
     The run is in the folder `run`, or trained on `problems` of the library (few-shot planning; `plans` has a plan or
-    None for each) with the parameters `learning` of `sgp.api.train_given`, or else found by `sgp.run_for` for each
+    None for each) with the parameters `learning` of `sgp.api.train_on`, or else found by `sgp.run_for` for each
     problem. `decoding` names the decoding; `memory` limits the bytes of this process.
     """
 
@@ -195,10 +195,10 @@ def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | 
             raise SuiteError(f"{len(plans)} plans are given for {len(problems)} problems; expected as many")
         pairs = zip(written, plans, strict=True)
         texts = [None if plan is None else writer.get_plan(plan) for (writer, _), plan in pairs]
-    from sgp.api import train_given
+    from sgp.api import train_on
 
     settings = {"method": "contrastive-jumps", **learning}
-    run: Run = train_given(problems=[problem for _, problem in written], plans=texts, **settings)
+    run: Run = train_on(problems=[problem for _, problem in written], plans=texts, **settings)
     return run
 
 

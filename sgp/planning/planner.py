@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from sgp.errors import ConfigurationError, check_fields, expected_one_of
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError, InputError, check_fields, expected_one_of
 from sgp.planning.beam import Pool
 from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Written
-from sgp.planning.task import Candidates, Successor, Task, state_keys
+from sgp.planning.task import Candidates, State, Successor, Task, state_keys
 from sgp.workers import worker_count
 
 if TYPE_CHECKING:
@@ -191,6 +194,14 @@ class Planner:
         from sgp.planning.episode import Episode
 
         return Episode(self, problem if isinstance(problem, Task) else Task(problem))
+
+    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
+        """Return the policy's embeddings [n, D] of states; raise InputError for a policy that embeds no states."""
+        embed = getattr(self.policy, "embed", None)
+        if embed is None:
+            raise InputError(f"{type(self.policy).__name__} embeds no states; expected a planner of state-centric")
+        embeddings: NDArray[np.floating[Any]] = np.asarray(embed(task, states))
+        return embeddings
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """Return a rollout of one problem."""

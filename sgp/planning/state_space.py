@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.errors import InputError
 from sgp.planning.exploration import goal_distances, reachable_states
 from sgp.planning.hash_table import Ints, Words, Words2D, empty_slots
 from sgp.planning.operators import grouped, words_of
+from sgp.planning.pddl import Problem
 from sgp.planning.symmetry import Symmetry, symmetric_identities
 from sgp.planning.task import Candidates, State, Task, rows_as_bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StateSpace:
     """All reachable states with their shortest plan lengths (infinite: a dead end)."""
 
@@ -47,6 +49,14 @@ class StateSpace:
     def __len__(self) -> int:
         """Return the number of states."""
         return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<StateSpace of {self.task.name}: {len(self)} states>"
+
+    @property
+    def states(self) -> list[State]:
+        """The states [n], the initial state first."""
+        return list(map(self.state, range(len(self))))
 
     def state(self, place: int) -> State:
         """Return the state at an index of the table."""
@@ -81,6 +91,17 @@ class StateSpace:
 
     def _words(self, fluents: Sequence[int] | Ints) -> Words:
         return words_of(np.asarray(fluents, np.int32), 64 * self.table.shape[1])
+
+
+def state_space(problem: Problem | Task, max_states: int = 100_000) -> StateSpace:
+    """Return all reachable states of a problem with their goal distances; raise InputError if there are too many."""
+    task = problem if isinstance(problem, Task) else Task(problem)
+    space = StateSpace.expand(task, max_states)
+    if space is None:
+        raise InputError(
+            f"{task.name} has more than {max_states} states; give a smaller problem or a higher max_states"
+        )
+    return space
 
 
 def _keys(symmetry: Symmetry, rows: Words2D) -> Words2D:

@@ -99,6 +99,10 @@ class NearestEmbedding:
         carried = [memory.carried for memory in memories]
         return states, goals, *self.predictor(np.stack(states), np.stack(goals), carried)
 
+    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
+        """Return the embeddings [n, D] of states."""
+        return self.encoder.embed(task, states)
+
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
         """Return the share [n] of each state's features unseen in training; None without a vocabulary."""
         unseen: Callable[..., NDArray[np.float64]] | None = getattr(self.encoder, "unseen", None)
