@@ -294,13 +294,13 @@ class _Form(NamedTuple):
         conditions = [condition for condition in self.effects if condition != TRUE]
         for true in chain.from_iterable(combinations(conditions, size) for size in range(len(conditions) + 1)):
             decided = (condition if condition in true else negate(condition) for condition in conditions)
-            literals = dict.fromkeys(literal for each in (TRUE, *true) for literal in self.effects.get(each, ()))
-            effect = tuple(each for each in literals if each.positive or negate(each) not in literals)
+            literals = dict.fromkeys(chain.from_iterable(self.effects.get(part, ()) for part in (TRUE, *true)))
+            effect = tuple(literal for literal in literals if literal.positive or negate(literal) not in literals)
             for conjuncts in dict.fromkeys(_disjuncts(join("and", (self.precondition, *decided)))):
                 used = {name for literal in conjuncts for name in literal.atom.objects}
-                parameters = [each for each in self.action.parameters if each.name in self.original.objects]
+                parameters = [variable for variable in self.action.parameters if variable.name in self.original.objects]
                 parameters += [variable for variable in self.variables if variable.name in used]
-                needed = tuple(each for each in conjuncts if not (each.positive and is_true(each.atom, ())))
+                needed = tuple(part for part in conjuncts if not (part.positive and is_true(part.atom, ())))
                 yield Schema(self.action.name, tuple(parameters), needed, effect, self.cost, self.original)
 
 

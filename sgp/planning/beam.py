@@ -125,10 +125,10 @@ class Pool:
 
         def decided() -> Step:
             open_costs = np.where(closed, math.inf, costs)
-            own = marks.copy()
-            own[index] |= _CHOSEN
-            own[open_costs <= _tie_bound(open_costs.min(), tie)] |= _TIED
-            return Step(node.state, choice, costs, keys, own, index, note, written)
+            decided_marks = marks.copy()
+            decided_marks[index] |= _CHOSEN
+            decided_marks[open_costs <= _tie_bound(open_costs.min(), tie)] |= _TIED
+            return Step(node.state, choice, costs, keys, decided_marks, index, note, written)
 
         return Node(
             task=node.task,

@@ -230,12 +230,12 @@ class LiftedModel:
         one-step successors).
         """
         most = MOST_LISTED if limits.one_step and not representatives else MOST_CANDIDATES
-        status, found, rows = self._search(fluents, abstraction, limits, representatives, most)
+        status, result, rows = self._search(fluents, abstraction, limits, representatives, most)
         if status == TOO_MANY:
             raise OutOfMemory(f"more than {most:,} instances of actions are applicable in one state")
-        changed = self._indices_of(found.changed)
-        identities = state_identities(fluents, found.indptr, changed)
-        return Instances(self._index, rows), found._replace(changed=changed, identities=identities)
+        changed = self._indices_of(result.changed)
+        identities = state_identities(fluents, result.indptr, changed)
+        return Instances(self._index, rows), result._replace(changed=changed, identities=identities)
 
     def has_more_successors(self, fluents: Ints, most: int) -> bool:
         """Whether more than `most` actions are applicable in the state of these fluents."""
@@ -247,10 +247,10 @@ class LiftedModel:
         """Run a search with capacity for all of its atoms; the status is TOO_MANY or 0."""
         while True:
             state, forms = self._numbers_of(fluents), self._forms_of(abstraction)
-            found = search_lifted(self._lifted, forms, state, limits, representatives, most, stop_flag())
+            outcome = search_lifted(self._lifted, forms, state, limits, representatives, most, stop_flag())
             check_limits()
-            if found[0] != FULL:
-                return found
+            if outcome[0] != FULL:
+                return outcome
             self._grow()
 
     def _forms_of(self, abstraction: Abstraction) -> Forms:

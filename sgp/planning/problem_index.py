@@ -41,7 +41,7 @@ class ProblemIndex:
         """The number [n] of each object's declared types."""
         numbers: dict[tuple[str, ...], int] = {}
         types = (tuple(sorted(parameter.types)) for parameter in self.objects)
-        return np.array([numbers.setdefault(own, len(numbers)) for own in types], np.int32)
+        return np.array([numbers.setdefault(kinds, len(numbers)) for kinds in types], np.int32)
 
     def types_for(self, abstraction: Abstraction) -> Ints:
         """Return the numbers [n] of the types that replace objects in an abstraction."""

@@ -23,12 +23,12 @@ _NOTHING = -1
 def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas, Indexes]:
     """Return the schemas of a problem, and the atom indexes of joins, with `only_static` of static literals alone."""
     builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
-    found = [builder.schema(schema, counts) for schema in index.schemas]
-    steps = [step for _, own in found for step in own]
-    first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in found]) for part in range(5))
+    built = [builder.schema(schema, counts) for schema in index.schemas]
+    steps = [step for _, steps_of in built for step in steps_of]
+    first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in built]) for part in range(5))
     indexes = Indexes.of(builder.indexes, objects, index.arity)
     predicates, positive, terms = ([literal[part] for literal in builder.literals] for part in range(3))
-    ends = np.cumsum([0, *(len(own) for _, own in found)])
+    ends = np.cumsum([0, *(len(steps_of) for _, steps_of in built)])
     schemas = Schemas(
         steps=ends.astype(np.int32),
         parameters=np.array([step.parameter for step in steps], np.int32),
@@ -124,8 +124,8 @@ class _Builder:
             return max((bound_at[name] for name in literal.atom.objects if name in bound_at), default=-1)
 
         whole = [(complete_at(literal), self._literal(literal, names), literal) for literal in schema.precondition]
-        fluent = [(number, each.positive) for _, number, each in whole if each.atom.predicate in self._fluent]
-        precondition = [each for each in whole if each[2] in joined]
+        fluent = [(number, literal.positive) for _, number, literal in whole if literal.atom.predicate in self._fluent]
+        precondition = [entry for entry in whole if entry[2] in joined]
         lists = [
             [number for step, number, _ in precondition if step < 0],
             *([number for number, positive in fluent if positive is sign] for sign in (True, False)),
@@ -138,7 +138,7 @@ class _Builder:
         steps = []
         for step, place in enumerate(order):
             later_slots = [later for later in order[step + 1 :] if later < place]
-            before, upto = ({names[each] for each in order[:end]} for end in (step, step + 1))
+            before, upto = ({names[bound] for bound in order[:end]} for end in (step, step + 1))
             sources, supports = list[tuple[int, ...]](), list[tuple[int, ...]]()
             for at, number, (atom, positive) in precondition:
                 if not positive or atom.predicate == "=" or names[place] not in atom.objects:
@@ -164,18 +164,18 @@ class _Builder:
     def _lookup(self, literal: int, atom: Atom, names: Sequence[str], bound: Collection[str]) -> tuple[int, int]:
         """Return a literal and, for its bound terms, the index number within its predicate."""
         given = tuple(place for place, name in enumerate(atom.objects) if name in bound or name not in names)
-        own = self.indexes[self._index.predicates[atom.predicate]]
-        return literal, own.setdefault(given, len(own))
+        numbers = self.indexes[self._index.predicates[atom.predicate]]
+        return literal, numbers.setdefault(given, len(numbers))
 
-    def rows(self, found: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
+    def rows(self, lookups: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
         """Build the sources or supports of each step; index numbers are relative to the literal's predicate."""
         rows = []
-        for literal, number, *further in chain.from_iterable(found):
+        for literal, number, *further in chain.from_iterable(lookups):
             predicate, _, terms = self.literals[literal]
             index = int(indexes.indptr[predicate]) + number
-            place, first = indexes.direct[index].tolist()
+            place, start = indexes.direct[index].tolist()
             term = terms[place] if place >= 0 else _NOTHING
             if term < _NOTHING:  # a constant
-                first, term = first + constant_term(term), _NOTHING
-            rows.append((literal, index, _NOTHING if place == SEVERAL else first, term, *further))
-        return Rows(np.cumsum([0, *map(len, found)]).astype(np.int32), np.array(rows, np.int32).reshape(-1, width))
+                start, term = start + constant_term(term), _NOTHING
+            rows.append((literal, index, _NOTHING if place == SEVERAL else start, term, *further))
+        return Rows(np.cumsum([0, *map(len, lookups)]).astype(np.int32), np.array(rows, np.int32).reshape(-1, width))

@@ -464,8 +464,8 @@ class Trajectory:
         states = replay(task, actions)
         if not task.is_goal(states[-1]):
             raise PlanError(f"the plan of {len(actions)} actions for {task.name} ends short of the goal")
-        own = (task.own(state, action) for state, action in zip(states, actions, strict=False))
-        return cls(task, tuple(own), tuple(states))
+        cases = (task.own(state, action) for state, action in zip(states, actions, strict=False))
+        return cls(task, tuple(cases), tuple(states))
 
     def __len__(self) -> int:
         """Return the number of actions."""

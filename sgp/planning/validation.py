@@ -211,9 +211,9 @@ def pieces(written: AsWritten, plan: Sequence[Action], length: int) -> Iterator[
     so far. The judgement of all pieces by another validator is therefore independent of this simulation.
     """
     simulation = Simulation(written)
-    for first in range(0, len(plan), length):
-        actions, init, goal = plan[first : first + length], sorted(simulation.state), written.goal
-        if first + length < len(plan):
+    for start in range(0, len(plan), length):
+        actions, init, goal = plan[start : start + length], sorted(simulation.state), written.goal
+        if start + length < len(plan):
             met = set(init)
             for action in actions:
                 if simulation.apply(action):
