@@ -87,7 +87,7 @@ class NearestTransition:
     on the state: w = w0 + p w1 with the share p of satisfied goal literals. Where costs add up, the cost is -log of the
     candidate's softmax probability among its siblings. Candidates of equal embedding have equal keys. With
     `noise_after` a path without progress samples its candidates, with `seed`, until there is progress (see
-    `stagnation`).
+    `Progress`).
     """
 
     encoder: MarkedTransitionEncoder
