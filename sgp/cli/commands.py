@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 import tempfile
+import tomllib
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,7 @@ SUCCESSORS = {  # of commands that are gone
     "ship": "python -m sgp.experiments.bundle planners",
 }
 Parameters = ParamSpec("Parameters")
+HELP = tomllib.loads((Path(__file__).parent / "help.toml").read_text(encoding="utf-8"))  # by command and option
 
 
 class _Commands(TyperGroup):
@@ -154,45 +156,22 @@ Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by comm
 Method = Annotated[str, typer.Option("--method", help="Method; see 'sgp list methods'.")]
 Variant = Annotated[str, typer.Option("--variant", help="Variant of the method; default: its first.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Override a training setting, such as boosting.rounds=200.")
-]
-By = Annotated[
-    str,
-    typer.Option(
-        "--by", help="Validation that selects a checkpoint: dynamic, coverage or loss; none: the method's own training."
-    ),
-]
+Settings = Annotated[list[str] | None, typer.Option("--set", help=HELP["shared"]["Settings"])]
+By = Annotated[str, typer.Option("--by", help=HELP["shared"]["By"])]
 Run = Annotated[Path | None, typer.Option("--run", help="Folder of a trained run.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
 Decoding = Annotated[str, typer.Option("--decoding", help="How the run plans, with settings as in default+beam=1.")]
-Decodings = Annotated[
-    str, typer.Option("--decoding", help="Decodings of the run, separated by commas, such as default,default+beam=1.")
-]
+Decodings = Annotated[str, typer.Option("--decoding", help=HELP["shared"]["Decodings"])]
 Decisions = Annotated[int | None, typer.Option("--decisions", min=1, help="Maximum decisions per problem.")]
-Seconds = Annotated[
-    float | None, typer.Option("--seconds", help="Maximum seconds per problem, including the time to read it.")
-]
-Processor = Annotated[
-    bool, typer.Option("--processor", help="Count CPU seconds, which do not depend on how busy the machine is.")
-]
-Memory = Annotated[
-    float | None,
-    typer.Option("--memory", help="Maximum GB of memory per process; default: its share of 80 % of the free memory."),
-]
-Detail = Annotated[
-    str,
-    typer.Option(
-        "--keep", help="What a rollout stores: 'steps' all candidates, 'plan' only the chosen ones, 'auto' all if few."
-    ),
-]
+Seconds = Annotated[float | None, typer.Option("--seconds", help=HELP["shared"]["Seconds"])]
+Processor = Annotated[bool, typer.Option("--processor", help=HELP["shared"]["Processor"])]
+Memory = Annotated[float | None, typer.Option("--memory", help=HELP["shared"]["Memory"])]
+Detail = Annotated[str, typer.Option("--keep", help=HELP["shared"]["Detail"])]
 Again = Annotated[bool, typer.Option("--again", help="Train and measure again even where results are saved.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Number of processes; 0: one per core.")]
-ClusterAddress = Annotated[
-    str, typer.Option("--cluster", metavar="HOST:PORT", help="Head of a Ray cluster that does the work instead.")
-]
+ClusterAddress = Annotated[str, typer.Option("--cluster", metavar="HOST:PORT", help=HELP["shared"]["ClusterAddress"])]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 HtmlFile = Annotated[Path | None, typer.Option("--html", help="Write an HTML page with a plot or player here.")]

@@ -9,7 +9,17 @@ from typing import Annotated, Any, cast
 import typer
 
 from sgp.cli import commands
-from sgp.cli.commands import command, console, limit_of, overrides_of, processes_of, words, workers_of, write_scores_to
+from sgp.cli.commands import (
+    HELP,
+    command,
+    console,
+    limit_of,
+    overrides_of,
+    processes_of,
+    words,
+    workers_of,
+    write_scores_to,
+)
 from sgp.cli.planning import trained_run
 
 
@@ -29,19 +39,10 @@ def evaluate(
     decodings: commands.Decodings = "default",
     jobs: commands.Jobs = 0,
     cluster: commands.ClusterAddress = "",
-    record: Annotated[
-        bool, typer.Option("--record", help="Store every rollout under SGP_HOME/recorded, for the dashboard.")
-    ] = False,
+    record: Annotated[bool, typer.Option("--record", help=HELP["evaluate"]["record"])] = False,
     keep: commands.Detail = "auto",
-    diagnose: Annotated[
-        bool,
-        typer.Option(
-            "--diagnose", help="Instead: how runs rank the expert's successors, and what their features cannot see."
-        ),
-    ] = False,
-    renamings: Annotated[
-        int, typer.Option(min=0, help="With --diagnose: random renamings of all objects, to measure name sensitivity.")
-    ] = 0,
+    diagnose: Annotated[bool, typer.Option("--diagnose", help=HELP["evaluate"]["diagnose"])] = False,
+    renamings: Annotated[int, typer.Option(min=0, help=HELP["evaluate"]["renamings"])] = 0,
 ) -> None:
     """Measure the coverage of runs, every plan validated by VAL, and show it beside the published numbers."""
     import pandas as pd
@@ -74,56 +75,23 @@ PRESETS = ("variants", "ablation", "jackknife", "learning-curve", "select")
 
 @command("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")
 def grid(
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="variants: every variant as it is; ablation: one ingredient of a method changed at a time; jackknife: "
-            "one training problem left out at a time; learning-curve: 1, 2, 4, half and all training problems; select: "
-            "choose settings by validation on larger problems."
-        ),
-    ] = "variants",
+    preset: Annotated[str, typer.Option(help=HELP["grid"]["preset"])] = "variants",
     suite: commands.Suite = "state-centric",
     domains: commands.Domains = "",
-    variants: Annotated[
-        str,
-        typer.Option(
-            help="Methods, or METHOD:VARIANT, separated by commas. Default: all variants of contrastive-jumps, "
-            "state-centric, contrastive-delta and the trivial methods; the first variant of contrastive-jumps for "
-            "ablation, jackknife and select."
-        ),
-    ] = "",
-    seeds: Annotated[
-        str,
-        typer.Option(
-            help="Seeds, separated by commas; deterministic variants take the first. Default: 13,14,15, or 13 with "
-            "another preset than variants."
-        ),
-    ] = "",
-    splits: Annotated[
-        str,
-        typer.Option(
-            help="Splits, separated by commas; default: all but train; extrapolation for jackknife and learning-curve."
-        ),
-    ] = "",
-    baselines: Annotated[
-        bool, typer.Option("--baselines", help="Also the classical planners, whose results are saved.")
-    ] = False,
-    diagnostics: Annotated[
-        bool, typer.Option("--diagnostics", help="Also how each run ranks the expert's successors.")
-    ] = False,
+    variants: Annotated[str, typer.Option(help=HELP["grid"]["variants"])] = "",
+    seeds: Annotated[str, typer.Option(help=HELP["grid"]["seeds"])] = "",
+    splits: Annotated[str, typer.Option(help=HELP["grid"]["splits"])] = "",
+    baselines: Annotated[bool, typer.Option("--baselines", help=HELP["grid"]["baselines"])] = False,
+    diagnostics: Annotated[bool, typer.Option("--diagnostics", help=HELP["grid"]["diagnostics"])] = False,
     settings: commands.Settings = None,
     decodings: commands.Decodings = "default",
-    trained_on: Annotated[
-        str, typer.Option(help="Suite of the training problems, if it is another one; domains have the same names.")
-    ] = "",
+    trained_on: Annotated[str, typer.Option(help=HELP["grid"]["trained_on"])] = "",
     most: Annotated[int, typer.Option(min=1, help="jackknife: maximum training problems to leave out.")] = 16,
     draws: Annotated[int, typer.Option(min=1, help="learning-curve: random subsets per training-set size.")] = 5,
     validation: Annotated[str, typer.Option(help="select: suite of larger problems to choose by.")] = "selection",
     choose: Annotated[str, typer.Option(help="select: only these settings, separated by commas.")] = "",
     again: commands.Again = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for scores and attempts; default: results, for preset variants.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help=HELP["grid"]["out"])] = None,
     json: commands.JsonFile = None,
     csv: commands.CsvFile = None,
     html: commands.HtmlFile = None,
@@ -202,22 +170,12 @@ def scaling(
     by: commands.By = "dynamic",
     run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
-    bound: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Maximum actions, plus one for each object; default: the paper's, or 3 times the experts' mean."
-        ),
-    ] = None,
-    largest: Annotated[
-        int | None,
-        typer.Option(min=1, help="Largest size to try; default: twice the published Scale, if there is one."),
-    ] = None,
+    bound: Annotated[int | None, typer.Option(min=1, help=HELP["scaling"]["bound"])] = None,
+    largest: Annotated[int | None, typer.Option(min=1, help=HELP["scaling"]["largest"])] = None,
     decoding: commands.Decoding = "default",
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
     seconds: commands.Seconds = None,
-    references: Annotated[
-        int, typer.Option("--reference", min=0, help="Run LAMA on so many unsolved problems of each size.")
-    ] = 0,
+    references: Annotated[int, typer.Option("--reference", min=0, help=HELP["scaling"]["references"])] = 0,
     reference_seconds: Annotated[float, typer.Option(help="Maximum seconds of each search of LAMA.")] = 10.0,
     json: commands.JsonFile = None,
     csv: commands.CsvFile = None,
@@ -254,22 +212,9 @@ def scaling(
 @command("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
 def retrieve(
     suite: commands.Suite = "acpbench",
-    protocol: Annotated[
-        str,
-        typer.Option(
-            help="What is held out, separated by commas: interpolation (transitions), plan-variant (plans), "
-            "extrapolation (instances), multi-domain, cross-domain, leave-one-out. Default: all."
-        ),
-    ] = "",
-    pools: Annotated[
-        str, typer.Option(help="Kinds of candidate pools, separated by commas: paper, batch, hard, all.")
-    ] = "paper,hard",
-    variants: Annotated[
-        str,
-        typer.Option(
-            help="Methods, or METHOD:VARIANT, separated by commas; default: EmbedPlan, lower and upper baselines."
-        ),
-    ] = "",
+    protocol: Annotated[str, typer.Option(help=HELP["retrieve"]["protocol"])] = "",
+    pools: Annotated[str, typer.Option(help=HELP["retrieve"]["pools"])] = "paper,hard",
+    variants: Annotated[str, typer.Option(help=HELP["retrieve"]["variants"])] = "",
     domains: commands.Domains = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "42,123,456",
     settings: commands.Settings = None,
@@ -277,18 +222,8 @@ def retrieve(
     plans: Annotated[int, typer.Option(min=0, help="Maximum test plans of a domain.")] = 50,
     size: Annotated[int, typer.Option(min=10, help="Candidates in a pool.")] = 128,
     most: Annotated[int | None, typer.Option(min=2, help="Maximum training transitions of a domain.")] = None,
-    shots: Annotated[
-        str,
-        typer.Option(
-            help="leave-one-out: training transitions of each schema of the test domain, separated by commas."
-        ),
-    ] = "0",
-    record: Annotated[
-        bool,
-        typer.Option(
-            "--record", help="Store some steps of the first seed under SGP_HOME/retrieved, for the dashboard."
-        ),
-    ] = False,
+    shots: Annotated[str, typer.Option(help=HELP["retrieve"]["shots"])] = "0",
+    record: Annotated[bool, typer.Option("--record", help=HELP["retrieve"]["record"])] = False,
     json: commands.JsonFile = None,
     csv: commands.CsvFile = None,
     jobs: commands.Jobs = 0,

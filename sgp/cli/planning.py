@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sgp.cli import commands
-from sgp.cli.commands import command, console, limit_of, overrides_of, processes_of, words, workers_of
+from sgp.cli.commands import HELP, command, console, limit_of, overrides_of, processes_of, words, workers_of
 
 if TYPE_CHECKING:
     from sgp.datasets.runs import Run
@@ -21,9 +21,7 @@ logger = logging.getLogger(__name__)
 
 @command("train", "sgp train --method state-centric --domain blocksworld --suite state-centric")
 def train(
-    domain: Annotated[
-        str, typer.Option(help="Domain of the suite; several, separated by commas, if the method learns across them.")
-    ],
+    domain: Annotated[str, typer.Option(help=HELP["train"]["domain"])],
     suite: commands.Suite,
     method: commands.Method = "state-centric",
     variant: commands.Variant = "",
@@ -63,9 +61,7 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
 def solve(
     domain: commands.DomainFile,
     problem: commands.ProblemFile,
-    run: Annotated[
-        Path | None, typer.Option(help="Folder of a trained run; default: one trained on this domain.")
-    ] = None,
+    run: Annotated[Path | None, typer.Option(help=HELP["solve"]["run"])] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: commands.Seconds = None,
@@ -241,19 +237,9 @@ def experts(
     suite: commands.Suite,
     domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
     splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
-    teacher: Annotated[
-        str,
-        typer.Option(
-            help="Expert planners: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation "
-            "(merge and shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
-        ),
-    ] = "state-centric",
-    seconds: Annotated[
-        float | None, typer.Option(min=1, help="Time limit of each search, instead of the teacher's.")
-    ] = None,
-    give_up: Annotated[
-        int, typer.Option(min=0, help="Stop with a split after so many problems in a row without a plan; 0: never.")
-    ] = 0,
+    teacher: Annotated[str, typer.Option(help=HELP["experts"]["teacher"])] = "state-centric",
+    seconds: Annotated[float | None, typer.Option(min=1, help=HELP["experts"]["seconds"])] = None,
+    give_up: Annotated[int, typer.Option(min=0, help=HELP["experts"]["give_up"])] = 0,
     retry: Annotated[bool, typer.Option("--retry", help="Try problems again that had no plan before.")] = False,
     jobs: commands.Jobs = 0,
 ) -> None:

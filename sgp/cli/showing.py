@@ -13,7 +13,7 @@ import typer
 
 import sgp
 from sgp.cli import commands
-from sgp.cli.commands import command, console, processes_of, words, write_scores_to
+from sgp.cli.commands import HELP, command, console, processes_of, words, write_scores_to
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, MissingLibrary
 from sgp.installed import bundled, lacking
@@ -21,35 +21,16 @@ from sgp.installed import bundled, lacking
 
 @command("table", "sgp table state-centric 1 --splits extrapolation")
 def table(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PAPER NUMBER]",
-            help="A paper and the number of its table, or the table's short name; see 'sgp list papers'. Default: "
-            "coverage.",
-        ),
-    ] = None,
-    scores: Annotated[
-        list[Path] | None,
-        typer.Option(help="Files of 'sgp evaluate' or 'sgp grid'; default: the measurements that come with sgp."),
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[PAPER NUMBER]", help=HELP["table"]["names"])] = None,
+    scores: Annotated[list[Path] | None, typer.Option(help=HELP["table"]["scores"])] = None,
     splits: Annotated[str, typer.Option(help="Only these splits of a coverage table, separated by commas.")] = "",
-    suite: Annotated[
-        str, typer.Option("--suite", help="Suite of our scores; default: the one with problems like the paper's.")
-    ] = "",
-    notes: Annotated[
-        bool, typer.Option("--notes", help="Also show where the paper disagrees with itself or with its code.")
-    ] = False,
+    suite: Annotated[str, typer.Option("--suite", help=HELP["table"]["suite"])] = "",
+    notes: Annotated[bool, typer.Option("--notes", help=HELP["table"]["notes"])] = False,
     json: commands.JsonFile = None,
     csv: commands.CsvFile = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", help="Draw a coverage table with its intervals in this file.")
-    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help=HELP["table"]["svg"])] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", help="Instead: write one HTML page of all tables and plots into this folder."),
-    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help=HELP["table"]["report"])] = None,
     attempts: Annotated[list[Path] | None, typer.Option(help="With --report: attempts that 'sgp grid' wrote.")] = None,
 ) -> None:
     """Show a table of a paper, our measurements beside the published numbers; or write a report of all tables."""
@@ -127,10 +108,7 @@ def demo(
 
 @command("map", "sgp map RUN --rollouts rollout.jsonl")
 def map_(
-    runs: commands.Runs,
-    rollouts: Annotated[
-        list[Path] | None, typer.Option(help="Also the rollouts of the run in this file; may be repeated.")
-    ] = None,
+    runs: commands.Runs, rollouts: Annotated[list[Path] | None, typer.Option(help=HELP["map"]["rollouts"])] = None
 ) -> None:
     """Map the training states of runs and their recorded rollouts by UMAP and PCA, for the player."""
     from sgp import api
