@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import streamlit as st
+from basics import css
 
 # Not "pages": Streamlit would run files in a folder of that name without this file.
 VIEWS = Path(__file__).parent / "views"
@@ -10,25 +11,11 @@ VIEWS = Path(__file__).parent / "views"
 st.set_page_config(page_title="sgp", layout="wide")
 # The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
 # have less contrast than WCAG AA requires.
-STYLE = """<style>
-.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; --sgp-room: calc(100vh - 140px); --sgp-top: 3.75rem; }
-[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p {
-  color: light-dark(#5c6470, #a2aab6); opacity: 1; }
-button[data-selected="true"] p, [role="tab"][aria-selected="true"] p { color: light-dark(#0067a5, #8cc6f2); }
-</style>"""
-st.html(STYLE)
-st.navigation(
-    [
-        st.Page(VIEWS / "rollout.py", title="Rollout", default=True),
-        st.Page(VIEWS / "what_if.py", title="What if"),
-        st.Page(VIEWS / "compare.py", title="Compare"),
-        st.Page(VIEWS / "coverage.py", title="Coverage"),
-        st.Page(VIEWS / "scaling.py", title="Scaling"),
-        st.Page(VIEWS / "failures.py", title="Failures"),
-        st.Page(VIEWS / "next_state.py", title="Next state"),
-        st.Page(VIEWS / "own_problem.py", title="Your own problem"),
-        st.Page(VIEWS / "tour.py", title="Tour"),
-        st.Page(VIEWS / "guess.py", title="Guess the move"),
-    ],
-    position="top",
-).run()
+st.html(f"<style>{css('app')}</style>")
+TITLES = {
+    **{"rollout": "Rollout", "what_if": "What if", "compare": "Compare", "coverage": "Coverage", "scaling": "Scaling"},
+    **{"failures": "Failures", "next_state": "Next state", "own_problem": "Your own problem", "tour": "Tour"},
+    "guess": "Guess the move",
+}
+pages = [st.Page(VIEWS / f"{name}.py", title=title, default=name == "rollout") for name, title in TITLES.items()]
+st.navigation(pages, position="top").run()

@@ -2,7 +2,10 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -18,6 +21,17 @@ def run_page(main: Callable[[], None]) -> None:
         main()
     except sgp.SgpError as error:
         st.error(plain(str(error)))
+
+
+def css(name: str) -> str:
+    """The style sheet of a page or component."""
+    return (Path(__file__).parent / "styles" / f"{name}.css").read_text(encoding="utf-8")
+
+
+def image(svg: str, words: str, kind: str = "") -> str:
+    """A drawing as an image: Streamlit removes SVG from HTML."""
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return f'<img class="{kind}" src="{source}" alt="{escape(words)}">'
 
 
 def plain(words: str) -> str:

@@ -1,6 +1,5 @@
 """Below the player of What if: the training decisions that produced a feature's weight, and planning with another."""
 
-from base64 import b64encode
 from collections.abc import Mapping
 from html import escape
 from itertools import takewhile
@@ -8,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 import work
-from basics import number, plain
+from basics import css, image, number, plain
 
 import sgp
 from sgp.service.worker import Report
@@ -17,13 +16,7 @@ ATTRIBUTING, REWEIGHTING = "searching the training data", "planning with another
 ATTRIBUTING_SECONDS = 600.0  # the training decisions are computed again
 MOST, STEP = 100.0, 0.5  # of the factor
 FOUND, CHANGED = "attribute_weight", "reweighted"  # session keys of the answers, after the page's name
-STYLE = """<style>
-.influences { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-.influences th { text-align: left; font-weight: 600; }
-.influences th, .influences td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: middle; }
-.influences .number { text-align: right; } .influences .where { min-width: 9em; }
-.influences img { background: #ffffff; border-radius: 4px; height: 72px; max-width: 190px; display: block; }
-</style>"""
+STYLE = f"<style>{css('weights')}</style>"
 
 
 def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
@@ -142,7 +135,8 @@ def show_influences(found: Mapping[str, Any]) -> None:
     rows = "".join(
         f'<tr><td class="number">{each["amount"]:+.3g}</td>'
         f'<td class="where">{escape(each["problem"])}, {at(each["step"])}</td>'
-        f"<td>{escape(each['right'])}</td><td>{escape(each['wrong'])}</td><td>{image(each)}</td></tr>"
+        f"<td>{escape(each['right'])}</td><td>{escape(each['wrong'])}</td>"
+        f"<td>{image(each['picture'], 'A state of ' + each['problem'])}</td></tr>"
         for each in found["influences"]
     )
     listed = "".join(f'<th scope="col">{each}</th>' for each in heads)
@@ -152,9 +146,3 @@ def show_influences(found: Mapping[str, Any]) -> None:
 def at(step: int | None) -> str:
     """A training state by its step in the expert's plan."""
     return "not on the plan" if step is None else f"step {step}"
-
-
-def image(influence: Mapping[str, Any]) -> str:
-    """A state as an image: Streamlit takes drawings out of HTML."""
-    source = f"data:image/svg+xml;base64,{b64encode(influence['picture'].encode()).decode()}"
-    return f'<img src="{source}" alt="{escape("A state of " + influence["problem"])}">'

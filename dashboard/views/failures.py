@@ -1,6 +1,5 @@
 """Page Failures: why problems were not solved, in sentences with links to the steps that they count."""
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -10,7 +9,7 @@ import pandas
 import sources
 import streamlit as st
 import work
-from basics import in_order, plain, run_page, several
+from basics import css, image, in_order, plain, run_page, several
 
 import sgp
 from sgp.analysis.failures import Failure, kind_of_outcome
@@ -19,20 +18,7 @@ from sgp.evaluation.attempts import recording_command
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
-STYLE = """<style>
-.failures { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-.failures.list { display: grid; grid-template-columns: repeat(auto-fill, minmax(440px, 1fr)); gap: 14px; }
-.failures article { border: 1px solid #8886; border-radius: 6px; padding: 10px 14px; min-width: 0; }
-.failures h3 { font-size: 17px; margin: 0; padding: 0; } .failures p { margin: 2px 0 6px; }
-.failures article > div { display: flex; gap: 12px; align-items: center; }
-.failures img { background: #ffffff; border-radius: 4px; } .failures .state { height: 130px; max-width: 55%; }
-.failures figure { margin: 0; } .failures figcaption { font-size: 13px; } .failures .course { width: 100%; }
-.failures ul { margin: 8px 0 4px; padding-left: 18px; } .failures li { margin: 2px 0; font-size: 14px; }
-.failures a { color: light-dark(#0067a5, #63b3ed); }
-.failures th { text-align: left; font-weight: 600; }
-.failures th, .failures td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: top; }
-.failures .number { text-align: right; padding-left: 14px; }
-</style>"""
+STYLE = f"<style>{css('failures')}</style>"
 PAGE = "failures"
 MOST = 12  # cards that are shown at first
 EVIDENCE = 5  # steps that a sentence links to
@@ -83,12 +69,6 @@ def to_step(recorded: Recorded, step: int, words: str) -> str:
 def at(recorded: Recorded, step: int) -> str:
     """A step in words; one past the last is the end."""
     return "the end" if step == len(recorded.steps) + 1 else f"step {step}"
-
-
-def image(svg: str, said: str, kind: str) -> str:
-    """A drawing as an image: Streamlit removes SVG from HTML."""
-    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
-    return f'<img class="{kind}" src="{source}" alt="{escape(said)}">'
 
 
 def course(failure: Failure) -> str:

@@ -6,24 +6,11 @@ import pandas  # noqa: F401  plotly would look into a pandas that another sessio
 import plotly.graph_objects as plotly
 import sources
 import streamlit as st
-from basics import plain, run_page, select
+from basics import css, plain, run_page, select
 
 import sgp
 
-STYLE = """<style>
-.next { display: grid; gap: 12px; color: var(--st-text-color); font-family: var(--st-font); }
-.next.pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-.next.near { grid-template-columns: repeat(5, minmax(0, 1fr)); }
-@media (max-width: 900px) { .next.near { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
-.next figure { margin: 0; padding: 8px; border: 1px solid #8886; border-radius: 6px; min-width: 0; }
-.next figure.true { border: 2px solid light-dark(#0067a5, #63b3ed); }
-.next figcaption { font-size: 14px; font-variant-numeric: tabular-nums; }
-.next .drawing { display: grid; place-items: center; }
-.next.pair .drawing { height: 210px; } .next.near .drawing { height: 130px; }
-.next svg { width: 100%; height: 100%; color: inherit; fill: currentColor; }
-.next ul { margin: 4px 0 0; padding: 0; list-style: none; font-size: 13px; overflow-wrap: anywhere; }
-.next .more { color: light-dark(#0067a5, #63b3ed); } .next .less { color: light-dark(#b34700, #ff9e57); }
-</style>"""
+STYLE = f"<style>{css('next_state')}</style>"
 SIGNS = {"+": "more", "-": "less", "≠": ""}
 MOST_DIFFERENCES = 6
 MINUS = "\N{MINUS SIGN}"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import sources
 import streamlit as st
-from basics import in_order, number, plain, run_page
+from basics import css, in_order, number, plain, run_page
 from player import show_player
 
 import sgp
@@ -14,14 +14,7 @@ from sgp.datasets.subject import PlannerName
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
 # The player fills the screen; the export button is in the page's header if there is room.
-STYLE = """<style>
-.stMainBlockContainer { padding-top: 3.9rem; }
-@media (min-width: 1200px) {
-  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: max-content !important; z-index: 999999;
-    flex-wrap: nowrap !important; }
-  .st-key-export > * { width: max-content !important; flex: none !important; }
-}
-</style>"""
+STYLE = f"<style>{css('rollout')}</style>"
 
 
 def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:

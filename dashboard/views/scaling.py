@@ -3,21 +3,12 @@
 import pandas
 import sources
 import streamlit as st
-from basics import in_order, plain, run_page
+from basics import css, in_order, plain, run_page
 
 import sgp
 from sgp.evaluation.scores import parse_scores
 
-STYLE = """<style>
-.scores { overflow-x: auto; }
-.scores h3 { font-size: 16px; margin: 0 0 6px; }
-.scores table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-.scores th, .scores td { padding: 3px 16px 3px 0; text-align: left; }
-.scores th { vertical-align: bottom; }
-.scores tr.own td { border-top: 1px solid #8884; }
-.scores tr.published td { opacity: .75; }
-.scores p { font-size: 13px; max-width: 70em; opacity: .85; }
-</style>"""
+STYLE = f"<style>{css('scaling')}</style>"
 BELOW = ("plan_length", "seconds")  # metrics that are drawn below coverage
 
 

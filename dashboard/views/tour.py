@@ -2,31 +2,13 @@
 
 import sources
 import streamlit as st
-from basics import encoded, number, plain, run_page
+from basics import css, encoded, number, plain, run_page
 
 import sgp
 from sgp.datasets.recorded import Recorded
 
 GUESS = "Guess first: which action does the model take?"
-CSS = """
-.row { color: var(--st-text-color); font: 1.05rem var(--st-font); }
-.row svg { font: 15px var(--st-font); width: 100%; display: block; }
-figure { margin: 0; min-width: 0; } figcaption { margin: 0 0 4px; }
-.scenes { display: flex; gap: 2rem; } .scenes figure { flex: 1 1 0; } .scenes svg { height: 54vh; }
-.chart svg { height: auto; max-height: 62vh; }
-.row.both { display: grid; gap: 1.6rem; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
-.row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }
-.row.both .scenes svg { height: 20vh; } .row.both .scene:only-child svg { height: 50vh; }
-table { width: 100%; border-collapse: collapse; } tbody { display: block; } table.many tbody { columns: 2; }
-tr { display: grid; grid-template-columns: 2.2rem minmax(0, 5fr) minmax(0, 4fr) 4rem; gap: .6rem;
-  min-height: 2.1rem; align-items: center; break-inside: avoid; line-height: 1.15; }
-table.many tr { grid-template-columns: 2.2rem minmax(0, 6fr) minmax(0, 2fr) 2rem; font-size: 14px; }
-table.ranked tr { grid-template-columns: 2.2rem minmax(0, 5fr) minmax(0, 4fr) 4rem 8.5rem; }
-.note:empty { display: none; } table.ranked .note { display: block; }
-th { text-align: right; } tr.chosen { font-weight: 700; } .numbers { font-variant-numeric: tabular-nums; }
-.bar { height: .9rem; margin: 2px 0; }
-@media (max-width: 760px) { .row.both, .scenes { display: block; } table.many tbody { columns: 1; } }
-"""
+CSS = css("tour")
 draw = st.components.v2.component(
     "sgp_tour_picture", html='<div class="row"></div>', css=CSS, js=sgp.viewer.script("tour")
 )

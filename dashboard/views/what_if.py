@@ -11,7 +11,7 @@ import sources
 import streamlit as st
 import weights
 import work
-from basics import encoded, plain, run_page, select
+from basics import css, encoded, plain, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -29,16 +29,7 @@ GRACE, TRAINING_SECONDS = 30.0, 1800.0
 PAGE, PLANNING, SEARCHING, TRAINING = "what if", "planning", "searching overrides", "training"
 FIRST_LOOK = 0.2  # seconds to wait for the first picture of a branch
 
-TREE_STYLE = """
-.tree { color: var(--st-text-color); font: 14px var(--st-font); }
-.row { display: grid; grid-template-columns: 380px minmax(0, 1fr) 11em 4em 6em; gap: 10px; width: 100%; font: inherit;
-  align-items: center; text-align: left; color: inherit; background: none; border: 0; padding: 0 8px; }
-.heads { opacity: .75; } .number { text-align: right; } svg { max-width: 100%; } button { cursor: pointer; }
-button { border-radius: 6px; } button:hover { background: #8882; }
-button[aria-pressed=true] { background: #8883; font-weight: 700; }
-button:focus-visible { outline: 2px solid var(--st-primary-color); }
-@media (max-width: 900px) { .row { grid-template-columns: 100px minmax(0, 1fr) 7em 3em 3em; } }
-"""
+TREE_STYLE = css("what_if")
 
 tree = st.components.v2.component(
     "sgp_branches",

@@ -408,7 +408,11 @@ def remaining(
         return exact
     task, states = rollout.task, _states(rollout)
     edges = [(step.state, step.successor.state, len(step.successor.actions)) for step in rollout.steps]
-    edges += [(after, before, 1) for before, after, taken in edges if taken == 1 and _leads(task, after, before)]
+    edges += [
+        (after, before, 1)
+        for before, after, taken in edges
+        if taken == 1 and any(successor.state == before for successor in task.successors(after))
+    ]
     known = {state: 0.0 if task.is_goal(state) else math.inf for state in states}
     for place, state in enumerate(Trajectory.of(task, tuple(expert)).states if expert else ()):
         known[state] = min(known.get(state, math.inf), float(len(expert) - place))
@@ -424,21 +428,13 @@ def remaining(
         if plan is not None:
             known[state] = min(known[state], float(len(plan)))
     _relax(known, edges)
-    return Remaining(tuple(_known_distance(known[state], state in dead) for state in states), False)
+    left = {state: None if distance == math.inf else distance for state, distance in known.items()}
+    return Remaining(tuple(math.inf if state in dead else left[state] for state in states), False)
 
 
 def _states(rollout: Rollout) -> list[State]:
     """The states of a rollout, the last one included."""
     return [*(step.state for step in rollout.steps), rollout.end]
-
-
-def _known_distance(left: float, dead: bool) -> float | None:
-    return math.inf if dead else None if left == math.inf else left
-
-
-def _leads(task: Task, state: State, to: State) -> bool:
-    """Whether an action leads from a state to another one."""
-    return any(each.state == to for each in task.successors(state))
 
 
 def _relax(known: dict[State, float], edges: Sequence[Edge]) -> None:

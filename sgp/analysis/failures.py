@@ -119,18 +119,24 @@ def _of_progress(counts: Sequence[int]) -> Iterator[tuple[FailureKind, int]]:
 
 def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
     """The first step that leaves the expert's plan, and the first tie that was lost."""
-    plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
-    with_expert = bool(plan)
-    lost = False
-    for number, step in enumerate(recorded.steps, start=1):
-        chosen = step["candidates"][step["chosen"]]
+    with_expert, lost = bool(recorded.head.get("expert")), False
+    for number, step, plan, follows in _beside_expert(recorded):
         if not lost and _lost_tie(recorded, number, step, plan):
             yield FailureKind.TIE_LOST, number
             lost = True
-        if with_expert and chosen["actions"] != plan[: len(chosen["actions"])]:
+        if with_expert and not follows:
             yield FailureKind.OFF_EXPERT, number
-            with_expert, plan = False, []
-        plan = plan[len(chosen["actions"]) :]
+            with_expert = False
+
+
+def _beside_expert(recorded: Recorded) -> Iterator[tuple[int, Mapping[str, Any], list[str], bool]]:
+    """Each step with the rest of the expert's plan (empty once it was left), and whether the choice follows it."""
+    plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
+    for number, step in enumerate(recorded.steps, start=1):
+        actions = step["candidates"][step["chosen"]]["actions"]
+        follows = actions == plan[: len(actions)]
+        yield number, step, plan, follows
+        plan = plan[len(actions) :] if follows else []
 
 
 def _lost_tie(recorded: Recorded, number: int, step: Mapping[str, Any], plan: Sequence[str]) -> bool:
@@ -166,20 +172,18 @@ def _remarks(recorded: Recorded) -> Iterator[Remark]:
         yield Remark(f"Reason of the end: {recorded.head['reason']}", (count + 1,))
     if not count:
         return
-    yield from _idle(recorded)
-    yield from _circles(recorded)
-    yield from _shut(recorded)
-    yield from _ties(recorded)
-    yield from _goals(recorded)
-    yield from _off(recorded)
+    for remarks in (_idle, _circles, _shut, _ties, _goals, _off):
+        yield from remarks(recorded)
 
 
 def _idle(recorded: Recorded) -> Iterator[Remark]:
     """Steps on which an action that changes nothing ranks first."""
     found = dict[int, str]()
     for number, step in enumerate(recorded.steps, start=1):
-        still = [each for each in _cheapest(step) if not each["add"] and not each["delete"]]
-        if still:
+        least = min(map(cost_of, step["candidates"]))
+        cheapest = (each for each in step["candidates"] if cost_of(each) <= least + tie_margin(least))
+        still = [each for each in cheapest if not each["add"] and not each["delete"]]
+        if still and math.isfinite(least):
             found[number] = still[0]["actions"][-1]
     if found:
         (common, _), *_ = Counter(found.values()).most_common(1)
@@ -251,13 +255,10 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
 
 def _off(recorded: Recorded) -> Iterator[Remark]:
     """Where it leaves the expert's plan, and how the model ranks the expert's action there."""
-    plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
-    for number, step in enumerate(recorded.steps, start=1):
-        chosen = step["candidates"][step["chosen"]]["actions"]
-        if not plan or chosen == plan[: len(chosen)]:
-            plan = plan[len(chosen) :]
-            if not plan:
-                return
+    for number, step, plan, follows in _beside_expert(recorded):
+        if not plan:
+            return
+        if follows:
             continue
         theirs = [each for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
         if theirs:
@@ -271,14 +272,6 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
             what = "the expert's action is not among the candidates"
         yield Remark(f"The rollout leaves the expert's plan at step {number}; {what}", (number,))
         return
-
-
-def _cheapest(step: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The candidates of least cost, available or not; none if all are rejected."""
-    least = min(map(cost_of, step["candidates"]))
-    if not math.isfinite(least):
-        return []
-    return [each for each in step["candidates"] if cost_of(each) <= least + tie_margin(least)]
 
 
 def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str = "steps", one: str = "step") -> str:

@@ -105,22 +105,26 @@ def make_map(
     neighbours: bool = True,
 ) -> Map:
     """The map of a model's training trajectories and of rollouts by PCA and, with `neighbours`, UMAP."""
-    ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
+    training = _training(policy, successors, trajectories)
+    ground = training[list(evenly_spaced(len(training), CONTEXT))]
     near = _Near(ground)
     shown = _candidates_shown(policy, rollouts)
     vectors, count = [ground], len(ground)
     steps = []
     for rollout in rollouts:
-        cut = [_cut(step, _cheapest(step, shown)) for step in rollout.steps]
+        listed = [_cheapest(step, shown) for step in rollout.steps]
+        cut = [
+            replace(step, candidates=[step.candidates[place] for place in places], chosen=places.index(step.chosen))
+            for step, places in zip(rollout.steps, listed, strict=True)
+        ]
         points = []
-        for step, view in zip(rollout.steps, policy.views(rollout.task, cut), strict=True):
+        for step, places, view in zip(rollout.steps, listed, policy.views(rollout.task, cut), strict=True):
             numbers: list[int | None] = []
             for vector in (view.state, view.predicted):
                 numbers.append(None if vector is None else count)
                 if vector is not None:
                     vectors.append(np.asarray(vector, np.float32)[None])
                     count += 1
-            places = _cheapest(step, shown)
             candidates = np.asarray(view.candidates, np.float32)
             vectors.append(candidates)
             own = candidates[places.index(step.chosen)] if view.state is None else np.asarray(view.state, np.float32)
@@ -205,7 +209,7 @@ def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:
 def _training(policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory]) -> NDArray[np.float32]:
     """The distinct vectors [n, D] of training."""
     states = [(each, step) for each in trajectories for step in range(len(each))]
-    some = [states[place] for place in _places(len(states), CONTEXT)]
+    some = [states[place] for place in evenly_spaced(len(states), CONTEXT)]
     found = [
         policy.vectors(trajectory.task, [_training_step(trajectory, successors, step)]) for trajectory, step in some
     ]
@@ -218,7 +222,7 @@ def _training_step(trajectory: Trajectory, successors: Successors, place: int) -
     state: State = trajectory.states[place]
     choice = successors(task, state)
     own = Successor((trajectory.actions[place],), trajectory.states[place + 1])
-    some = [own, *(choice[each] for each in _places(len(choice), _SIBLINGS))]
+    some = [own, *(choice[each] for each in evenly_spaced(len(choice), _SIBLINGS))]
     return Step(state, some, np.zeros(len(some)), None, np.zeros(len(some), np.uint8), 0)
 
 
@@ -239,22 +243,12 @@ def _cheapest(step: Step, count: int) -> list[int]:
     return sorted([step.chosen, *order[: count - 1]])
 
 
-def _cut(step: Step, places: Sequence[int]) -> Step:
-    """The step with some of its candidates, including the chosen one."""
-    remaining = [step.candidates[place] for place in places]
-    return replace(step, candidates=remaining, chosen=places.index(step.chosen))
-
-
 def _brief(distance: float) -> float:
     """Four significant digits, to keep files small."""
     return float(f"{distance:.4g}")
 
 
-def _evenly(rows: NDArray[np.float32], most: int) -> NDArray[np.float32]:
-    return rows[list(_places(len(rows), most))]
-
-
-def _places(count: int, most: int) -> Iterator[int]:
+def evenly_spaced(count: int, most: int) -> Iterator[int]:
     """Up to `most` numbers below `count`, evenly spaced."""
     taken = min(count, most)
     return (place * count // taken for place in range(taken))

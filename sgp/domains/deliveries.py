@@ -128,20 +128,16 @@ def _pile(above: Mapping[str, str], lowest: str) -> list[str]:
     return pile
 
 
-def _depot_allowed(
-    depots: int, distributors: int, trucks: int, pallets: int, hoists: int, crates: int, goals: int | None = None
-) -> bool:
-    """Whether every place can have a pallet and a hoist, and every goal a crate."""
-    return min(pallets, hoists) >= depots + distributors and (goals is None or goals <= crates)
-
-
 DEPOT = builtin_domain(
     "depot",
     _depot,
     count=lambda depots, distributors, trucks, pallets, hoists, crates, goals=None: (
         depots + distributors + trucks + pallets + hoists + crates
     ),
-    allowed=_depot_allowed,
+    # Every place can have a pallet and a hoist, and every goal a crate.
+    allowed=lambda depots, distributors, pallets, hoists, crates, goals=0, **others: (
+        min(pallets, hoists) >= depots + distributors and goals <= crates
+    ),
 )
 
 

@@ -39,11 +39,6 @@ def generate(
     return problem_pddl(f"logistics-{len(objects)}-{len(goal)}", "logistics", objects, init, goal)
 
 
-def _allowed(cities: int, locations: int, airplanes: int, packages: int, goals: int | None = None) -> bool:
-    """Whether packages have another location to go to, and every goal has a package."""
-    return cities * locations >= 2 and (goals is None or goals <= packages)
-
-
 _LOCATION = 152  # pixels: the width of a location
 _LINES = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
 
@@ -196,7 +191,8 @@ DOMAIN = builtin_domain(
     count=lambda cities, locations, airplanes, packages, goals=None: (
         airplanes + 2 * cities + cities * locations + packages
     ),
-    allowed=_allowed,
+    # Packages have another location to go to, and every goal has a package.
+    allowed=lambda cities, locations, packages, goals=0, **others: cities * locations >= 2 and goals <= packages,
     slots=Slots(slot_values),
     draw=draw,
     arrange=arrange,

@@ -159,19 +159,14 @@ def _beside(cell: _Cell, inside: Collection[_Cell]) -> list[_Cell]:
     return [other for dx, dy in NEIGHBOURS if (other := (cell[0] + dx, cell[1] + dy)) in inside]
 
 
-def _grid_allowed(
-    rows: int, columns: int, shapes: int, keys: int, locks: int | None = None, goals: int | None = None
-) -> bool:
-    """Whether every shape can have a key, every second place at most a key, and the robot an open place."""
-    places = rows * columns
-    return shapes <= keys <= places / 2 and (locks is None or locks < places) and (goals is None or goals <= keys)
-
-
 GRID = builtin_domain(
     "grid",
     _grid,
     count=lambda rows, columns, shapes, keys, locks=0, goals=1: rows * columns + shapes + keys,
-    allowed=_grid_allowed,
+    # Every shape can have a key, every second place at most a key, and the robot an open place.
+    allowed=lambda rows, columns, shapes, keys, locks=0, goals=0: (
+        shapes <= keys <= rows * columns / 2 and locks < rows * columns and goals <= keys
+    ),
 )
 
 

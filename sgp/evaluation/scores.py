@@ -207,17 +207,11 @@ class Metric:
         return {"higher": -value, "lower": value, "": 0.0}[self.better]
 
 
-def _read() -> Mapping[str, Metric]:
-    """The metrics of `metrics.csv`, by name."""
-    text = (files("sgp.evaluation") / "metrics.csv").read_text(encoding="utf-8")
-    metrics = {}
-    for row in csv.DictReader(text.splitlines()):
-        of_problems = row.pop("of_problems") == "yes"
-        metrics[row["name"]] = Metric(**row, of_problems=of_problems)  # type: ignore[arg-type]  # of `better`
-    return metrics
-
-
-METRICS = _read()
+_ROWS = csv.DictReader((files("sgp.evaluation") / "metrics.csv").read_text(encoding="utf-8").splitlines())
+METRICS: Mapping[str, Metric] = {
+    row["name"]: Metric(**{**row, "of_problems": row["of_problems"] == "yes"})  # type: ignore[arg-type]  # of `better`
+    for row in _ROWS
+}
 DIAGNOSTICS = tuple(name for name, metric in METRICS.items() if metric.group == "diagnostics")  # on expert states
 TRANSITION_METRICS = frozenset(name for name, metric in METRICS.items() if metric.group in ("transitions", "pools"))
 

@@ -440,10 +440,11 @@ def select(
         measured = _measured(made)
         chosen[setting] = best({value: measured[config] for value, config in zip(values, candidates, strict=True)})
     measured = _measured(made)
-    trials = [
-        Trial(setting, value, measured[config], _coverage(made[config].attempts), chosen[setting] == value)
-        for setting, value, config in order
-    ]
+    trials = []
+    for setting, value, config in order:
+        groups = made[config].attempts.groupby(["domain", "split"], sort=False)["solved"]
+        rows = {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
+        trials.append(Trial(setting, value, measured[config], rows, chosen[setting] == value))
     return trials, chosen
 
 
@@ -467,11 +468,6 @@ def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
         means = (fmean(map(fmean, (part[name] for _, part in groups))) for name in ("solved", "quality", "seconds"))
         reached[config] = Reached(*means)
     return reached
-
-
-def _coverage(attempts: pd.DataFrame) -> dict[str, float]:
-    groups = attempts.groupby(["domain", "split"], sort=False)["solved"]
-    return {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
 
 
 def trials_table(trials: Sequence[Trial], title: str) -> Table:

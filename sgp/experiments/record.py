@@ -13,7 +13,7 @@ import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
-from sgp.analysis.diagnostics import Remaining, remaining, remaining_exactly, remaining_in_passing
+from sgp.analysis.diagnostics import remaining, remaining_exactly, remaining_in_passing
 from sgp.analysis.explanations import step_records
 from sgp.api import Evaluation, evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
@@ -29,7 +29,6 @@ from sgp.installed import has_dashboard
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
-from sgp.planning.pddl import Action
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task, Trajectory
 from sgp.planning.validation import confirm
@@ -151,17 +150,12 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = step_records(rollout, policy)
         about = subject_of(run, suite.name, split=SPLIT).record()
-        left = _left(rollout, plan) if thorough else remaining_in_passing(rollout)
+        left = remaining_exactly(rollout, _SPACE) if thorough else remaining_in_passing(rollout)
+        if thorough and left is None and len({rollout.end, *(step.state for step in rollout.steps)}) <= _SEARCHED:
+            left = remaining(rollout, plan, 0, _SEARCHED, _BRIEFLY)
         write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
         written += [file, *map_run(run.folder, [file], thorough)[1:]]  # alone, it has room for all its candidates
     return written
-
-
-def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
-    """What is left from a rollout's states, exactly or by plans from each of them; None where they are too many."""
-    states = {rollout.end, *(step.state for step in rollout.steps)}
-    exact = remaining_exactly(rollout, _SPACE)
-    return remaining(rollout, plan, 0, _SEARCHED, _BRIEFLY) if exact is None and len(states) <= _SEARCHED else exact
 
 
 SUITE = "state-centric"

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sgp.analysis.maps import FEWEST, project_linearly, project_neighbours
+from sgp.analysis.maps import FEWEST, evenly_spaced, project_linearly, project_neighbours
 from sgp.api import configured, measured_here, train_split
 from sgp.datasets.protocols import ProtocolSplit, domain_instances, protocol_splits
 from sgp.datasets.runs import Run
@@ -429,8 +429,7 @@ def _some(missed: Sequence[bool]) -> list[int]:
 
 
 def _evenly(some: Sequence[Any], most: int) -> list[Any]:
-    taken = min(len(some), most)
-    return [some[place * len(some) // taken] for place in range(taken)]
+    return [some[place] for place in evenly_spaced(len(some), most)]
 
 
 def _nearest(query: Query, similar: NDArray[np.float64]) -> list[tuple[Candidate, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sgp.datasets.subject import PlannerName, Variant
 from sgp.datasets.suite import list_suites, load_suite
 from sgp.domains import all_domains, canonical_name
-from sgp.errors import InputError
 from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
-from sgp.reports.tables import counted, pool, short
+from sgp.reports.tables import counted, pool, require_splits, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +108,8 @@ def _rates(inputs: TableInputs) -> Table:
     columns = [
         (column[0], column[1], column[-1] if len(column) > 2 else column[0]) for column in inputs.options["columns"]
     ]
-    columns = _chosen(columns, inputs.splits)
+    require_splits(inputs.splits, [split for split, _, _ in columns])
+    columns = [column for column in columns if not inputs.splits or column[0] in inputs.splits]
     shown = pd.MultiIndex.from_tuples([column[:2] for column in columns])
 
     def of_columns(scores: pd.DataFrame) -> pd.DataFrame:
@@ -147,15 +147,6 @@ def _without_caps(ours: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     words = ", ".join(f"{split} {' or '.join(map(str, sorted(set(numbers))))}" for split, numbers in by_split)
     sentence = f" Ours learn from at most so many transitions of a domain: {words}." if words else ""
     return ours.assign(variant=plain.where(single, ours["variant"])), sentence
-
-
-def _chosen(columns: Sequence[tuple[str, str, str]], splits: Collection[str]) -> list[tuple[str, str, str]]:
-    """The columns of these splits, of all if none is named. Raises InputError for a split without a column."""
-    known = {split for split, _, _ in columns}
-    if unknown := set(splits) - known:
-        expected = ", ".join(sorted(filter(None, known)))
-        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {expected}")
-    return [column for column in columns if not splits or column[0] in splits]
 
 
 def _rate_lines(scores: pd.DataFrame, columns: Sequence[tuple[str, str, str]], over_domains: bool) -> list[Row]:

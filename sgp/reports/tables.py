@@ -150,6 +150,13 @@ class CoverageCells:
         return [self._cells.get((paper, planner, self._name(domain), split)) for domain, split in places]
 
 
+def require_splits(splits: Collection[str], known: Collection[str]) -> None:
+    """Raise InputError for a split without scores."""
+    if unknown := set(splits) - set(known):
+        expected = ", ".join(sorted(filter(None, set(known))))
+        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {expected}")
+
+
 def coverage_table(
     scores: pd.DataFrame, title: str, splits: Collection[str] = (), all_published: bool = False
 ) -> Table:
@@ -164,9 +171,7 @@ def coverage_table(
     scored = splits_by_domain(counts if all_published else ours)
     places = {domain: [split for split in known if not splits or split in splits] for domain, known in scored.items()}
     names = list(dict.fromkeys(split for chosen in places.values() for split in chosen))
-    if unknown := set(splits) - set(names):
-        expected = sorted({split for known in scored.values() for split in known})
-        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(expected)}")
+    require_splits(splits, [split for known in scored.values() for split in known])
     cells = CoverageCells(whole)
     width = max(map(len, places.values()), default=0)
     headings: tuple[str, ...] = ("planner", *names)

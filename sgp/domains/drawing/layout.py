@@ -330,7 +330,9 @@ class _Drawing:
 
     def _ground(self, places: Mapping[str, Box]) -> Box:
         """Set all places by the layout."""
-        layout, pairs = self.layout, self._pairs()
+        layout = self.layout
+        linked = (atom.objects[:2] for atom in self.scene.ordered if atom.predicate in layout.links)
+        pairs = [(first, second) for first, second in linked if {first, second} <= self.kinds.keys()]
         if layout.layout == "floors":
             below = {name: sum(1 for _, upper in self.scene.pairs(layout.order) if upper == name) for name in places}
             return column([places[name] for name in sorted(places, key=lambda name: -below[name])], gap=2)
@@ -343,11 +345,6 @@ class _Drawing:
         cell = largest(places.values())
         across = fitting(len(places), cell.width + 10, cell.height + 10)
         return flow(list(places.values()), across * (cell.width + 10), 10)
-
-    def _pairs(self) -> list[tuple[str, str]]:
-        """Return the places that the predicates of links join."""
-        linked = (atom.objects[:2] for atom in self.scene.ordered if atom.predicate in self.layout.links)
-        return [(first, second) for first, second in linked if {first, second} <= self.kinds.keys()]
 
     def _links(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Link]:
         ways = [atom.objects for atom in self.scene.ordered if atom.predicate == self.layout.ways]
