@@ -1,6 +1,8 @@
 """Page Next state: a state, an action, and the states that models rank nearest to their prediction."""
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import pandas  # noqa: F401  plotly would look into a pandas that another session is still importing
 import plotly.graph_objects as plotly
@@ -63,54 +65,35 @@ def chart(
 ) -> plotly.Figure:
     """The map: known states, the nearest candidates, and the way from the state to the prediction and the true one."""
     at = 2 if umap else 0
-    ground, ends, found = model.training, model.points(step), model.found(step, pools)
+    ends, found = model.points(step), model.found(step, pools)
     drawn = plotly.Figure()
     own = file.problem_of(file.states(step)[0])
-    for same, name, colour in (
-        (False, "states of other problems", "#8888"),
-        (True, f"{escape(own)}, training states", "#888f"),
+
+    def add(points: Sequence[Sequence[int]], name: str, marker: dict, **more: Any) -> None:
+        x, y = [point[at] for point in points], [point[at + 1] for point in points]
+        drawn.add_scatter(x=x, y=y, name=name, marker=marker, **{"mode": "markers", **more})
+
+    for same, name, colour, symbol in (
+        (False, "states of other problems", "#8888", "circle-open"),
+        (True, f"{escape(own)}, training states", "#888f", "circle"),
     ):
-        some = [point for state, point in ground if (file.problem_of(state) == own) == same]
-        if some:
-            drawn.add_scatter(
-                x=[each[at] for each in some],
-                y=[each[at + 1] for each in some],
-                mode="markers",
-                name=name,
-                marker={"size": 5, "color": colour, "symbol": "circle" if same else "circle-open"},
-                hoverinfo="skip",
-            )
-    near = [(rank, each) for rank, each in enumerate(found.nearest, start=1) if each.point]
-    drawn.add_scatter(
-        x=[each.point[at] for _, each in near],
-        y=[each.point[at + 1] for _, each in near],
-        text=[str(rank) for rank, _ in near],
-        mode="markers+text",
-        textposition="top center",
-        name="the ten nearest",
-        marker={"size": 9, "color": "#b34700", "symbol": "circle-open", "line": {"width": 2}},
-        hovertemplate="rank %{text}<extra></extra>",
-    )
+        if some := [point for state, point in model.training if (file.problem_of(state) == own) == same]:
+            add(some, name, {"size": 5, "color": colour, "symbol": symbol}, hoverinfo="skip")
+    near = [(str(rank), each.point) for rank, each in enumerate(found.nearest, start=1) if each.point]
+    ring = {"size": 9, "color": "#b34700", "symbol": "circle-open", "line": {"width": 2}}
+    more = {"mode": "markers+text", "textposition": "top center", "hovertemplate": "rank %{text}<extra></extra>"}
+    add([point for _, point in near], "the ten nearest", ring, text=[rank for rank, _ in near], **more)
     for name, title, colour, symbol in (
         ("state", "state", "#5c6470", "square"),
         ("predicted", "predicted", "#b34700", "x"),
         ("true", "true next state", "#0067a5", "star"),
     ):
-        point = ends[name]
-        drawn.add_scatter(
-            x=[point[at]],
-            y=[point[at + 1]],
-            mode="markers",
-            name=title,
-            marker={"size": 14, "color": colour, "symbol": symbol},
-            hovertemplate=f"{title}<extra></extra>",
-        )
+        marker = {"size": 14, "color": colour, "symbol": symbol}
+        add([ends[name]], title, marker, hovertemplate=f"{title}<extra></extra>")
     drawn.update_layout(
-        height=330,
-        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        **{"height": 330, "margin": {"l": 4, "r": 4, "t": 4, "b": 4}, "legend": {"orientation": "h", "y": -0.02}},
         xaxis=AXES,
         yaxis={**AXES, "scaleanchor": "x"},
-        legend={"orientation": "h", "y": -0.02},
     )
     return drawn
 

@@ -73,41 +73,27 @@ def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Itera
     """Every decision on the experts' paths, as in `decisions`; trajectories advance together, in batches."""
     waiting = [each for each in trajectories if len(each) and planner.policy.refuses(each.task) is None]
     for start in range(0, len(waiting), planner.batch):
-        paths = [_Path(each) for each in waiting[start : start + planner.batch]]
+        paths = [(each, Node(each.task, each.task.init)) for each in waiting[start : start + planner.batch]]
         while paths:
-            choices = [each.choices(planner) for each in paths]
-            rankings = planner.policy.rank([each.node for each in paths], choices)
-            for each, choice, ranking in zip(paths, choices, rankings, strict=True):
-                yield each.follow(choice, ranking)
-            paths = [each for each in paths if each.node.length < len(each.trajectory)]
+            choices = [_choices(planner, trajectory, node) for trajectory, node in paths]
+            rankings = planner.policy.rank([node for _, node in paths], choices)
+            following = []
+            for (trajectory, node), choice, ranking in zip(paths, choices, rankings, strict=True):
+                after = trajectory.states[node.length + 1]
+                place = [candidate.state for candidate in choice].index(after)
+                yield Met(trajectory, node, choice, ranking, place)
+                memory = None if ranking.memories is None else ranking.memories[place]
+                cost, length = node.cost + float(ranking.costs[place]), node.length + 1
+                if length < len(trajectory):
+                    child = Node(node.task, after, memory, cost, arrived=choice[place], before=node, length=length)
+                    following.append((trajectory, child))
+            paths = following
 
 
-class _Path:
-    """A trajectory and its current node."""
-
-    def __init__(self, trajectory: Trajectory):
-        self.trajectory = trajectory
-        self.node = Node(trajectory.task, trajectory.task.init)
-
-    def choices(self, planner: Planner) -> list[Successor]:
-        """The unvisited candidates, and the expert's in any case, because its plan can have loops."""
-        visited = set(self.trajectory.states[: self.node.length + 1]) - {self.trajectory.states[self.node.length + 1]}
-        return [each for each in planner.successors(self.node.task, self.node.state) if each.state not in visited]
-
-    def follow(self, choice: Sequence[Successor], ranking: Ranking) -> Met:
-        """Return the decision and advance along the expert's path."""
-        node, after = self.node, self.trajectory.states[self.node.length + 1]
-        place = [each.state for each in choice].index(after)
-        self.node = Node(
-            task=node.task,
-            state=after,
-            memory=None if ranking.memories is None else ranking.memories[place],
-            cost=node.cost + float(ranking.costs[place]),
-            arrived=choice[place],
-            before=node,
-            length=node.length + 1,
-        )
-        return Met(self.trajectory, node, choice, ranking, place)
+def _choices(planner: Planner, trajectory: Trajectory, node: Node) -> list[Successor]:
+    """The unvisited candidates, and the expert's in any case, because its plan can have loops."""
+    visited = set(trajectory.states[: node.length + 1]) - {trajectory.states[node.length + 1]}
+    return [each for each in planner.successors(node.task, node.state) if each.state not in visited]
 
 
 def _decision(met: Met, tie: float) -> ExpertDecision:

@@ -22,7 +22,8 @@ import typer
 from typer.core import TyperGroup
 
 from sgp.datasets.store import home
-from sgp.errors import SgpError
+from sgp.errors import ConfigurationError, SgpError
+from sgp.files import write_text
 
 # Packages are imported inside the commands: `sgp --help` must not wait for numpy.
 
@@ -207,7 +208,6 @@ def words(text: str) -> list[str]:
 
 def overrides_of(settings: list[str] | None) -> dict[str, str]:
     """The settings of `--set NAME=VALUE`."""
-    from sgp.errors import ConfigurationError
 
     overrides = {}
     for setting in settings or []:
@@ -237,7 +237,6 @@ def limit_of(
 def write_scores_to(scores: Any, json: Path | None, csv: Path | None) -> None:
     """Write scores to the files of `--json` and `--csv`."""
     from sgp.evaluation.scores import to_csv, to_json
-    from sgp.files import write_text
 
     for file, text in ((json, to_json), (csv, to_csv)):
         if file is not None:

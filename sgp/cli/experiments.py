@@ -21,6 +21,8 @@ from sgp.cli.commands import (
     write_scores_to,
 )
 from sgp.cli.planning import trained_run
+from sgp.errors import ConfigurationError, expected_one_of
+from sgp.files import write_text
 
 
 @command(
@@ -99,9 +101,7 @@ def grid(
     cluster: commands.ClusterAddress = "",
 ) -> None:
     """Train and evaluate many variants, or one method under many conditions. Run again to resume."""
-    from sgp.errors import ConfigurationError, expected_one_of
     from sgp.experiments import grid
-    from sgp.files import write_text
     from sgp.reports import tables
 
     if preset not in PRESETS:
@@ -187,10 +187,8 @@ def scaling(
     import pandas as pd
 
     from sgp.datasets.runs import open_run
-    from sgp.errors import ConfigurationError
     from sgp.evaluation.scaling import ScalingConfig
     from sgp.experiments.joint import scaling_beside
-    from sgp.files import write_text
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")

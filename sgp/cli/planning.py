@@ -11,6 +11,8 @@ import typer
 
 from sgp.cli import commands
 from sgp.cli.commands import HELP, command, console, limit_of, overrides_of, processes_of, words, workers_of
+from sgp.errors import ConfigurationError, InputError, expected_one_of
+from sgp.files import remove_old, write_text
 
 if TYPE_CHECKING:
     from sgp.datasets.runs import Run
@@ -41,7 +43,6 @@ def train(
 def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **others: Any) -> Any:
     """The run of a training, or the checkpoint that a validation selects, with a table of all checkpoints."""
     from sgp import api
-    from sgp.errors import ConfigurationError, expected_one_of
     from sgp.experiments.joint import VALIDATIONS, joint_table, train_jointly
 
     if by == "none":
@@ -79,8 +80,6 @@ def solve(
     """
     from sgp import solving
     from sgp.datasets.runs import open_run
-    from sgp.errors import InputError
-    from sgp.files import remove_old, write_text
     from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
     from sgp.planning.planner import outcome_of
@@ -159,7 +158,6 @@ def list_(
     what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; default: all.")] = "",
 ) -> None:
     """List suites, domains, methods, papers and trained runs."""
-    from sgp.errors import InputError, expected_one_of
     from sgp.experiments.listing import LISTINGS
 
     if what and what not in LISTINGS:
@@ -182,7 +180,6 @@ def generate(
     """Generate problems of one size, or a whole bundled suite."""
     from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
     from sgp.domains import get_domain
-    from sgp.errors import ConfigurationError
 
     if suite:
         generate_suite(suite, out, SUITE_SEED if seed is None else seed)
@@ -203,7 +200,6 @@ def import_(
     """Import a folder of PDDL problems, and expert plans beside them, as a suite; or import an exported run."""
     from sgp import api
     from sgp.datasets.importing import import_folder
-    from sgp.errors import ConfigurationError, InputError
 
     if not source.exists():
         raise InputError(f"{source} does not exist; give a folder of PDDL files, or an archive that 'sgp export' wrote")
@@ -248,7 +244,6 @@ def experts(
 
     from sgp.datasets.experts import expert_plans
     from sgp.datasets.suite import load_suite
-    from sgp.errors import ConfigurationError, expected_one_of
     from sgp.planning.experts import TEACHERS
 
     if teacher not in TEACHERS:

@@ -15,7 +15,8 @@ import sgp
 from sgp.cli import commands
 from sgp.cli.commands import HELP, command, console, processes_of, words, write_scores_to
 from sgp.datasets.store import home
-from sgp.errors import ConfigurationError, MissingLibrary
+from sgp.errors import ConfigurationError, InputError, MissingLibrary
+from sgp.files import write_text
 from sgp.installed import bundled, lacking
 
 
@@ -37,7 +38,6 @@ def table(
     import pandas as pd
 
     from sgp.evaluation.scores import read_scores
-    from sgp.files import write_text
     from sgp.reports.papers import table_inputs
 
     given = pd.concat(map(read_scores, scores), ignore_index=True) if scores else None
@@ -59,7 +59,6 @@ def _write_report(folder: Path, given: Any, attempts: list[Path] | None, suite: 
     """Write a report on the scores of a suite and on all curves; return its page."""
     import pandas as pd
 
-    from sgp.errors import InputError
     from sgp.evaluation.attempts import attempts_frame, load_attempts, read_attempts
     from sgp.evaluation.scores import TRANSITION_METRICS, load_scores, select
     from sgp.reports.papers import beside_ours, of_suite

@@ -1,4 +1,4 @@
-"""Scores: measured and published numbers as a table with a row for each number."""
+"""Scores: measured and published numbers as a table with a row for each number; the metrics that they have."""
 
 from __future__ import annotations
 

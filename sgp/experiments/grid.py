@@ -441,10 +441,10 @@ def select(
         chosen[setting] = best({value: measured[config] for value, config in zip(values, candidates, strict=True)})
     measured = _measured(made)
     trials = []
-    for setting, value, config in order:
-        groups = made[config].attempts.groupby(["domain", "split"], sort=False)["solved"]
+    for setting, value, key in order:
+        groups = made[key].attempts.groupby(["domain", "split"], sort=False)["solved"]
         rows = {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
-        trials.append(Trial(setting, value, measured[config], rows, chosen[setting] == value))
+        trials.append(Trial(setting, value, measured[key], rows, chosen[setting] == value))
     return trials, chosen
 
 

@@ -1,4 +1,4 @@
-"""Tables of scores: seeds are pooled to one cell, scores are pivoted to lines and columns."""
+"""Tables of scores: seeds are pooled to one cell, scores are pivoted to lines and columns. Coverage is also drawn."""
 
 from __future__ import annotations
 

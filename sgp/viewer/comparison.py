@@ -1,4 +1,4 @@
-"""Two rollouts of one problem as the data of `compare.js`, aligned by the number of actions."""
+"""Two rollouts of one problem as the data of `compare.js`, and branches of a rollout as those of `branches.js`."""
 
 from __future__ import annotations
 
@@ -35,25 +35,19 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
         ) from error
     steps = []
     for action, (before, after) in zip(plan, pairwise(states), strict=True):
-        candidate = {
+        added, deleted = (sorted(map(str, atoms)) for atoms in (after - before, before - after))
+        candidate: dict[str, Any] = {
             "actions": [str(action)],
             "parent": None,
-            "add": sorted(map(str, after - before)),
-            "delete": sorted(map(str, before - after)),
+            "add": added,
+            "delete": deleted,
             "cost": None,
-            "key": None,
-            "marks": ["chosen"],
         }
+        candidate |= {"key": None, "marks": ["chosen"]}
         steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
     about = {"method": EXPERT, "domain": recorded.about.domain, "split": recorded.about.split}
-    head = {
-        **{name: value for name, value in recorded.head.items() if name != "left"},
-        "outcome": Outcome.SOLVED.value,
-        "reason": "",
-        "seconds": 0.0,
-        "steps": len(steps),
-        "about": about,
-    }
+    head = {name: value for name, value in recorded.head.items() if name != "left"}
+    head |= {"outcome": Outcome.SOLVED.value, "reason": "", "seconds": 0.0, "steps": len(steps), "about": about}
     return Recorded(recorded.source, recorded.line, head, tuple(steps))
 
 
@@ -160,25 +154,17 @@ class Branch(tuple[Override, ...]):
 
 def branch_rows(rollouts: Mapping[Branch, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row of the tree for each branch below its parent, from the player's data of the branches."""
-    return [_row(branch, rollouts[branch]) for branch in sorted(rollouts)]
-
-
-def _row(branch: Branch, data: Mapping[str, Any]) -> dict[str, Any]:
-    words = "original rollout"
-    if branch:
-        step = data["steps"][branch[-1].step - 1]
-        actions = [data["actions"][number] for number in step["candidates"][step["chosen"]]["actions"]]
-        words = f"step {branch[-1].step}: {' '.join(actions)}"
-    return {
-        "branch": str(branch),
-        "parent": str(branch.parent) if branch else None,
-        "start": branch[-1].step - 1 if branch else 0,
-        "words": words,
-        "outcome": data["outcome"],
-        "steps": len(data["steps"]),
-        "actions": data["length"],
-        "open": data["frames"][-1]["open"],
-    }
+    rows = []
+    for branch, data in sorted(rollouts.items(), key=lambda pair: pair[0]):
+        row: dict[str, Any] = {"branch": str(branch), "parent": None, "start": 0, "words": "original rollout"}
+        if branch:
+            step = data["steps"][branch[-1].step - 1]
+            actions = [data["actions"][number] for number in step["candidates"][step["chosen"]]["actions"]]
+            words = f"step {branch[-1].step}: {' '.join(actions)}"
+            row |= {"parent": str(branch.parent), "start": branch[-1].step - 1, "words": words}
+        end = {"actions": data["length"], "open": data["frames"][-1]["open"]}
+        rows.append({**row, "outcome": data["outcome"], "steps": len(data["steps"]), **end})
+    return rows
 
 
 def override_words(search: Mapping[str, Any]) -> str:

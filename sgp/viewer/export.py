@@ -1,4 +1,7 @@
-"""A recorded rollout as files for other programs: the plan, the steps as a table, an animated GIF."""
+"""A recorded rollout as files: a self-contained HTML page, the plan, the steps as a table, an animated GIF.
+
+`script` has the player's JavaScript.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +70,8 @@ def steps_table(recorded: Recorded) -> pd.DataFrame:
     import pandas as pd
 
     data = playback(recorded)
+    facts = {name: data[name] for name in ("domain", "split", "problem")}
+    facts = {"run": run_id(recorded), **facts, "sha256": recorded.head["sha256"], "outcome": data["outcome"]}
     rows = []
     taken = 0
     for number, (step, after) in enumerate(zip(data["steps"], data["frames"][1:], strict=True), start=1):
@@ -74,12 +79,7 @@ def steps_table(recorded: Recorded) -> pd.DataFrame:
         taken += len(chosen["actions"])
         rows.append(
             {
-                "run": run_id(recorded),
-                "domain": data["domain"],
-                "split": data["split"],
-                "problem": data["problem"],
-                "sha256": recorded.head["sha256"],
-                "outcome": data["outcome"],
+                **facts,
                 "step": number,
                 "actions": " ".join(data["actions"][action] for action in chosen["actions"]),
                 "actions_so_far": taken,

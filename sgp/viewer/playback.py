@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from sgp.datasets.recorded import Recorded, after, atom_of, cost_of, map_file, read_left, regrets
@@ -57,18 +57,11 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
-    state = frozenset(map(atom_of, head["initial"]))
-    frames: list[dict[str, Any]] = []
-    steps, length = list[dict[str, Any]](), 0
+    fluents, words, states = text.fluent_predicates, words_of(text), list(recorded.states())
     plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
-    expert = Expert(expert_states(text, state, plan)) if plan else None
-    orders: list[list[int]] = []
-    places, furthest = [expert.place(state) if expert else None], 0  # on the expert's path
-
-    fluents = text.fluent_predicates
-    words = words_of(text)
-
-    states = list(recorded.states())
+    expert = Expert(expert_states(text, states[0], plan)) if plan else None
+    places = [expert.place(state) if expert else None for state in states]  # on the expert's path
+    furthest = list(accumulate((place or 0 for place in places[1:]), max, initial=0))
     rivals = [
         runners_up(
             [cost_of(each) for each in record["candidates"]],
@@ -78,68 +71,66 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         for record, standings in zip(recorded.steps, recorded.standings, strict=True)
     ]
     aside = [
-        (at, place)
-        for at, others in enumerate(rivals)
+        (number, place)
+        for number, others in enumerate(rivals)
         for place in others[: min(_PICTURED, _DRAWINGS // len(recorded.steps))]
     ]
-    reached = (after(states[at], recorded.steps[at]["candidates"][place]) for at, place in aside)
+    reached = (after(states[number], recorded.steps[number]["candidates"][place]) for number, place in aside)
     scenes = [Scene(objects, each, problem.goal) for each in (*states, *reached)]
 
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
 
-    pictures = list(map(cut, draw_series(text, scenes, [*range(-1, len(states) - 1), *(at for at, _ in aside)])))
+    before = [*range(-1, len(states) - 1), *(number for number, _ in aside)]
+    pictures = list(map(cut, draw_series(text, scenes, before)))
     beside = dict(zip(aside, pictures[len(states) :], strict=True))
-
-    def frame() -> dict[str, Any]:
-        return {
-            "picture": pictures[len(frames)],
-            "open": len(recorded.open_goals[len(frames)]),
+    frames = [
+        {
+            "picture": pictures[number],
+            "open": len(recorded.open_goals[number]),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }
-
-    goal = cut(draw_goal(text, Scene(objects, state, problem.goal)))
-    for record, standings in zip(recorded.steps, recorded.standings, strict=True):
-        frames.append(frame())
-        chosen = record["candidates"][record["chosen"]]
-        order = ranked(record)
-        orders.append(order)
+        for number, state in enumerate(states)
+    ]
+    goal = cut(draw_goal(text, Scene(objects, states[0], problem.goal)))
+    steps, orders = list[dict[str, Any]](), list(map(ranked, recorded.steps))
+    for number, (record, standings, order) in enumerate(zip(recorded.steps, recorded.standings, orders, strict=True)):
         best = cost_of(record["candidates"][order[0]])
-        ends = [expert.place(after(state, each)) if expert else None for each in record["candidates"]]
-        at, others = len(steps), rivals[len(steps)]
-        drawn = {place: _difference(pictures[at], beside[at, place]) for place in others if (at, place) in beside}
+        others = rivals[number]
+        drawn = {
+            place: _difference(pictures[number], beside[number, place]) for place in others if (number, place) in beside
+        }
+        candidates = []
+        for rank, index in enumerate(order, start=1):
+            candidate = record["candidates"][index]
+            end = expert.place(after(states[number], candidate)) if expert else None
+            candidates.append(
+                {
+                    "rank": rank,
+                    "actions": [actions[action] for action in candidate["actions"]],
+                    "cost": candidate["cost"],
+                    "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
+                    "marks": [*candidate["marks"], *(["expert"] if (end or 0) > furthest[number] else [])],
+                    "add": [atoms[atom] for atom in candidate["add"]],
+                    "delete": [atoms[atom] for atom in candidate["delete"]],
+                    "open": standings[index].open_goals,
+                    **({"twin": _twin(record, order, index)} if "collapsed" in candidate["marks"] else {}),
+                    **({"picture": drawn[index]} if index in drawn else {}),
+                }
+            )
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
                 "tie": sum(each.marks.contends for each in standings) > 1,
                 "next": order.index(others[0]) if others else None,
                 "shut": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
-                "candidates": [
-                    {
-                        "rank": rank,
-                        "actions": [actions[action] for action in candidate["actions"]],
-                        "cost": candidate["cost"],
-                        "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
-                        "marks": [*candidate["marks"], *(["expert"] if (ends[index] or 0) > furthest else [])],
-                        "add": [atoms[atom] for atom in candidate["add"]],
-                        "delete": [atoms[atom] for atom in candidate["delete"]],
-                        "open": standings[index].open_goals,
-                        **({"twin": _twin(record, order, index)} if "collapsed" in candidate["marks"] else {}),
-                        **({"picture": drawn[index]} if index in drawn else {}),
-                    }
-                    for rank, index in enumerate(order, start=1)
-                    for candidate in (record["candidates"][index],)
-                ],
+                "candidates": candidates,
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
                 "expects": _expected(record, atoms),
             }
         )
-        state = after(state, chosen)
-        places.append(ends[record["chosen"]])
-        furthest = max(furthest, places[-1] or 0)
-        length += len(chosen["actions"])
-    frames.append(frame())
+    length = sum(len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps)
     sentences = None
     if words.actions:  # before the initial atoms are numbered below, of which the player shows none
         sentences = {
@@ -172,7 +163,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "goal": goal,
         "frames": frames,
         "steps": steps,
-        "plateau": plateau([each["open"] for each in frames]),
+        "plateau": plateau([frame["open"] for frame in frames]),
         **_marks(recorded),
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
         "map": map_of(recorded, orders),

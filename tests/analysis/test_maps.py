@@ -86,7 +86,8 @@ def test_the_nearest_training_point_is_told_in_the_embedding(state_run, train):
     far = sgp.Task(suite.problems("gripper", "extrapolation")[-1])
     rollouts = [planner.solve(task, sgp.Limit(actions=4)) for task in (near, far)]
     made = maps.make_map(policy, planner.successors, train, rollouts, False)
-    ground = maps._evenly(maps._training(policy, planner.successors, train), maps.CONTEXT).astype(float)
+    training = maps._training(policy, planner.successors, train)
+    ground = training[list(maps.evenly_spaced(len(training), maps.CONTEXT))].astype(float)
     apart = [np.sort(np.linalg.norm(ground - each, axis=1))[1] for each in ground]
     assert made.usual == pytest.approx(np.percentile(apart, 99), rel=1e-4)
     for rollout, steps in zip(rollouts, made.steps, strict=True):
