@@ -22,7 +22,4 @@ def page(request: Request) -> HTMLResponse:
     return HTMLResponse(PAGE, headers={"Cache-Control": "no-cache"})
 
 
-app = st.App(
-    HERE / "app.py",
-    routes=[Route("/", page), *(Route(f"/{view.stem}", page) for view in VIEWS)],
-)
+app = st.App(HERE / "app.py", routes=[Route("/", page), *(Route(f"/{view.stem}", page) for view in VIEWS)])

@@ -195,11 +195,7 @@ def show_instances(rows: pandas.DataFrame, figure) -> None:
     if clicked is not None and len(chosen_attempts := tried_at(rows, clicked)):
         st.dialog("Attempt", width="large")(show_attempt)(chosen_attempts)
     st.plotly_chart(
-        figure,
-        key="map",
-        on_select=lambda: open_cell("map"),
-        selection_mode="points",
-        config={"displayModeBar": False},
+        figure, key="map", on_select=lambda: open_cell("map"), selection_mode="points", config={"displayModeBar": False}
     )
 
 

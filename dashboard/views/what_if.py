@@ -32,10 +32,7 @@ FIRST_LOOK = 0.2  # seconds to wait for the first picture of a branch
 TREE_STYLE = css("what_if")
 
 tree = st.components.v2.component(
-    "sgp_branches",
-    html='<div class="tree"></div>',
-    css=TREE_STYLE,
-    js=sgp.viewer.script("branches"),
+    "sgp_branches", html='<div class="tree"></div>', css=TREE_STYLE, js=sgp.viewer.script("branches")
 )
 
 
@@ -264,11 +261,7 @@ def remembering(branch: sgp.viewer.Branch) -> Callable[[int], None]:
 def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """The tree of branches; a click on a row shows it."""
     rows = sgp.viewer.branch_rows({each: found["data"] for each, found in branches.items()})
-    clicked = tree(
-        key="what if tree",
-        data=encoded({"rows": rows, "shown": str(branch)}),
-        on_shown_change=lambda: None,
-    )
+    clicked = tree(key="what if tree", data=encoded({"rows": rows, "shown": str(branch)}), on_shown_change=lambda: None)
     if clicked.shown is not None and clicked.shown != str(branch):
         show(sgp.viewer.Branch.parse(clicked.shown))
         st.rerun()

@@ -9,17 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from sgp.cli import commands
-from sgp.cli.commands import (
-    HELP,
-    command,
-    console,
-    limit_of,
-    overrides_of,
-    processes_of,
-    words,
-    workers_of,
-    write_scores_to,
-)
+from sgp.cli.commands import HELP, command, console, overrides_of, processes_of, words, workers_of, write_scores_to
 from sgp.cli.planning import trained_run
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.files import write_text
@@ -61,7 +51,7 @@ def evaluate(
         console().print(diagnostics_table(diagnostics).terminal())
         return
     rollouts = own_rollouts_folder() if record else None
-    limit = limit_of(seconds, memory, decisions=decisions, processor=processor)
+    limit = commands.limit_of(seconds, memory, decisions=decisions, processor=processor)
     evaluation = api.evaluate(runs, suite, words(splits), workers, limit, rollouts, words(decodings), cast(Any, keep))
     scores = evaluation.scores
     write_scores_to(scores, json, csv)

@@ -88,7 +88,8 @@ def builtin_domains() -> tuple[Domain, ...]:
     """Return the domains of this folder, by name."""
     names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
     values = [value for name in names for value in vars(importlib.import_module(f"{__name__}.{name}")).values()]
-    return tuple(sorted((value for value in values if isinstance(value, Domain)), key=lambda domain: domain.name))
+    domains = {value.name: value for value in values if isinstance(value, Domain)}
+    return tuple(domains[name] for name in sorted(domains))
 
 
 @cache

@@ -241,10 +241,5 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
 
 
 DOMAIN = builtin_domain(
-    "blocksworld",
-    generate,
-    count=lambda blocks, one_tower=1: blocks,
-    slots=Slots(slot_values),
-    draw=draw,
-    arrange=arrange,
+    "blocksworld", generate, count=lambda blocks, **goal: blocks, slots=Slots(slot_values), draw=draw, arrange=arrange
 )

@@ -53,22 +53,15 @@ CHILDSNACK = builtin_domain(
 
 # Depot: hoists stack crates on pallets, and trucks carry them between depots and distributors.
 def _depot(
-    rng: Generator,
-    depots: int,
-    distributors: int,
-    trucks: int,
-    pallets: int,
-    hoists: int,
-    crates: int,
-    goals: int | None = None,
+    rng: Generator, depots: int, distributors: int, trucks: int, pallets: int, hoists: int, crates: int, goals: int = 0
 ) -> str:
     """Place a pallet and a hoist at every place, further ones and trucks at random places, crates in random piles.
 
-    The goal is what `goals` crates (None: all) stand on in another random arrangement. Every problem has a plan: a
+    The goal is what `goals` crates (0: all) stand on in another random arrangement. Every problem has a plan: a
     truck holds any number of crates and every place has a hoist, so that one truck can fetch all crates, then bring
     each to its place in the other arrangement, the lowest ones first.
     """
-    stores, shops, vehicles = (
+    stores, shops, lorries = (
         numbered("depot", depots),
         numbered("distributor", distributors),
         numbered("truck", trucks),
@@ -78,7 +71,7 @@ def _depot(
     above = _arrangement(rng, bases, boxes)
     init = [f"(available {crane})" for crane in cranes]
     init += [f"(at {name} {place})" for name, place in _spread(rng, cranes, places).items()]
-    init += [f"(at {name} {pick(rng, places)})" for name in vehicles]
+    init += [f"(at {name} {pick(rng, places)})" for name in lorries]
     for base, place in _spread(rng, bases, places).items():
         init += [f"(at {name} {place})" for name in _pile(above, base)]
     init += [f"(clear {surface})" for surface in (*bases, *boxes) if surface not in above]
@@ -88,7 +81,7 @@ def _depot(
         ends = _on(_arrangement(rng, bases, boxes))
         goal = [ends[number] for number in sorted(rng.choice(crates, goals or crates, replace=False).tolist())]
     objects = typed(
-        {"depot": stores, "distributor": shops, "truck": vehicles, "pallet": bases, "hoist": cranes, "crate": boxes}
+        {"depot": stores, "distributor": shops, "truck": lorries, "pallet": bases, "hoist": cranes, "crate": boxes}
     )
     name = f"depot-{depots}-{distributors}-{trucks}-{pallets}-{hoists}-{crates}"
     return problem_pddl(name, "depots", objects, init + start, goal)

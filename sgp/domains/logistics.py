@@ -178,9 +178,7 @@ def _airport(place: str) -> Box:
     """Draw the name of an airport."""
     name = words(f"{place}, airport", 11)
     return Box(
-        name.width + 22,
-        name.height,
-        lambda x, y: drawing.path(_airplane(x + 8, y + 8), **_LINES) + name.at(x + 22, y),
+        name.width + 22, name.height, lambda x, y: drawing.path(_airplane(x + 8, y + 8), **_LINES) + name.at(x + 22, y)
     )
 
 

@@ -78,13 +78,7 @@ _Cell = tuple[int, int]
 
 
 def _grid(
-    rng: Generator,
-    rows: int,
-    columns: int,
-    shapes: int,
-    keys: int,
-    locks: int | None = None,
-    goals: int | None = None,
+    rng: Generator, rows: int, columns: int, shapes: int, keys: int, locks: int | None = None, goals: int | None = None
 ) -> str:
     """Make a map on which the robot can come to every place; `goals` keys (None: drawn) have another place as goal.
 

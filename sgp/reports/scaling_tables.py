@@ -95,19 +95,10 @@ def curve_table(curve: Curve, title: str, kappa: float, published: str = "") -> 
     for point in curve.points:
         width = half_width(np.array([point.coverage]), np.array([len(point.attempts)]), kappa)[0]
         lengths = property_values(curve, point, "plan_length", plan_length)
-        rows.append(
-            (
-                str(point.size),
-                f"{show(point.coverage)} ±{show(width)}",
-                "█" * round(20 * point.coverage),
-                str(len(point.attempts)),
-                f"≥{show(point.within_bound)}",
-                show(point.with_plan),
-                str(point.max_actions),
-                f"{mean(lengths):.1f}" if lengths else "",
-                f"{mean(property_values(curve, point, 'seconds', seconds)):.3f}",
-            )
-        )
+        coverage = f"{show(point.coverage)} ±{show(width)}", "█" * round(20 * point.coverage), str(len(point.attempts))
+        bounds = f"≥{show(point.within_bound)}", show(point.with_plan), str(point.max_actions)
+        time = f"{mean(property_values(curve, point, 'seconds', seconds)):.3f}"
+        rows.append((str(point.size), *coverage, *bounds, f"{mean(lengths):.1f}" if lengths else "", time))
     headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
     words = [f"Scale {curve.scale}, SumCov {METRICS['sumcov'].show(curve.sumcov)}; {curve.note}."]
     late = sum(attempt.outcome is Outcome.TIMEOUT for point in curve.points for attempt in point.attempts)
