@@ -84,7 +84,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     before = [*range(-1, len(states) - 1), *(number for number, _ in aside)]
     pictures = list(map(cut, draw_series(text, scenes, before)))
     beside = dict(zip(aside, pictures[len(states) :], strict=True))
-    frames = [
+    frames: list[dict[str, Any]] = [
         {
             "picture": pictures[number],
             "open": len(recorded.open_goals[number]),
