@@ -1,1 +1,1 @@
-"""Measuring: attempts, scores, coverage, scaling, dynamic validation, baselines."""
+"""Measuring: attempts, scores, coverage, scaling, retrieval, baselines."""

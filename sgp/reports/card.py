@@ -79,11 +79,8 @@ def card(run: Run) -> str:
         f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
-    sizes = [
-        (name, f"{value:,}" if isinstance(value, int) else str(value))
-        for name, value in record["facts"].items()
-        if name != "second"  # its files are listed below
-    ]
+    shown = {name: value for name, value in record["facts"].items() if name != "second"}  # its files are listed below
+    sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in shown.items()]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
     covered = select(saved_scores(run), metric="coverage", size=None)
     plans = isinstance(get_method(key.method), PlanningMethod) and len(record["domains"]) == 1

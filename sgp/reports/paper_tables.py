@@ -13,7 +13,7 @@ from sgp.domains import all_domains, canonical_name
 from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
-from sgp.reports.tables import counted, pool, require_splits, short
+from sgp.reports.tables import counted, pool, pool_seeds, require_splits, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,20 +31,19 @@ def _sums(inputs: TableInputs) -> Table:
         ours = select(ours, method=methods)
     coverage = select(ours, metric="coverage")
     planners, variants = (list(dict.fromkeys(column)) for column in (coverage["planner"], inputs.printed["variant"]))
-    measured: dict[tuple[str, str, str], list[Any]] = {}
-    for row in select(coverage, size=None).itertuples():
-        measured.setdefault((row.planner, canonical_name(row.domain), row.split), []).append(row)
+    whole = select(coverage, size=None)
+    pooled = pool_seeds(whole.assign(domain=whole["domain"].map(canonical_name)), ("planner", "domain", "split"))
+    measured = {(row.planner, row.domain, row.split): row for row in pooled.itertuples(index=False)}
     printed = {(row.variant, row.domain, row.split): row for row in inputs.printed.itertuples()}
 
     def cell(planner: str, domain: str, split: str) -> str:
         levels = [measured.get((planner, canonical_name(domain), level)) for level in ([split] if split else _TESTS)]
-        if domain == _TOTAL or not all(levels):
+        if domain == _TOTAL or None in levels:
             return ""
-        pooled = [pool(level) for level in levels if level]
-        if len(pooled) == 1:
-            return f"{pooled[0].text}, n = {pooled[0].n}"
-        count, trials = sum(part.count for part in pooled), sum(part.trials for part in pooled)
-        value = sum(part.value * part.count for part in pooled) / max(count, 1)
+        if len(levels) == 1:
+            return f"{levels[0].text}, n = {levels[0].n}"
+        count, trials = sum(part.count for part in levels), sum(part.trials for part in levels)
+        value = sum(part.value * part.count for part in levels) / max(count, 1)
         low, high = wilson(value, trials)
         return f"{short(value)} [{short(low)}, {short(high)}], n = {counted(count, trials)}"
 

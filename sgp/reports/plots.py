@@ -226,14 +226,18 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     figure = _lines(frame, _scaling_title(shown, len(theirs) > 0), "objects", shown.title)
     for panel in panels:
-        place, of_domain = _place(panels, panel), sized[sized["domain"] == panel]
-        if metric == "coverage":
-            _add_ceiling(figure, of_domain, place)
-        if len(theirs):
-            _mark_sizes(figure, panel, place)
+        place, of_domain, known = _place(panels, panel), sized[sized["domain"] == panel], scaling_sizes(panel)
+        if metric == "coverage":  # the share with a known plan: the maximum over planners, whose problems are equal
+            names = ("fits", "coverage")
+            fits, solved = (of_domain[of_domain["metric"] == name].groupby("size")["value"].max() for name in names)
+            if any(share > solved.get(size, 0) for size, share in fits.items()):
+                _add_dotted(figure, fits, "a plan within the bound is known", "%{x} objects: %{y:.2f}", place)
+        for name, colour in (("train", "#0072b2"), ("validation", "#e69f00")) if known and len(theirs) else ():
+            x0, x1 = min(known[name]) - 0.5, max(known[name]) + 0.5
+            figure.add_vrect(x0=x0, x1=x1, fillcolor=colour, opacity=0.14, line_width=0, layer="below", **place)
         if len(theirs) and metric == "coverage":
             _mark_scales(figure, select(theirs, metric="scale", domain=panel), place)
-        bound = scaling_sizes(panel).get("bound")
+        bound = known.get("bound")
         if len(theirs) and metric == "plan_length" and bound is not None:
             ends = sorted(set(of_domain["size"]))[:: max(1, of_domain["size"].nunique() - 1)]
             hover, name = "%{x} objects: at most %{y} actions", "most actions allowed"
@@ -255,13 +259,6 @@ def _scaling_title(metric: Metric, marked: bool) -> str:
     return f"{words}<br><sup>{marks}</sup>" if marked else words
 
 
-def _add_ceiling(figure: go.Figure, sized: pd.DataFrame, place: dict[str, int]) -> None:
-    """The share of problems with a known plan within the bound: the maximum over planners, whose problems are equal."""
-    fits, coverage = (sized[sized["metric"] == name].groupby("size")["value"].max() for name in ("fits", "coverage"))
-    if any(share > coverage.get(size, 0) for size, share in fits.items()):
-        _add_dotted(figure, fits, "a plan within the bound is known", "%{x} objects: %{y:.2f}", place)
-
-
 def _add_dotted(figure: go.Figure, values: pd.Series, name: str, hover: str, place: dict[str, int]) -> None:
     """A grey dotted line of values by size, in the legend once."""
     first = not any(trace.legendgroup == name for trace in figure.data)
@@ -270,14 +267,6 @@ def _add_dotted(figure: go.Figure, values: pd.Series, name: str, hover: str, pla
         legendgroup=name, hovertemplate=hover, showlegend=first,
     )  # fmt: skip
     figure.add_trace(line, **place)
-
-
-def _mark_sizes(figure: go.Figure, domain: str, place: dict[str, int]) -> None:
-    """Shades the sizes of training and of validation."""
-    known = scaling_sizes(domain)
-    for name, colour in (("train", "#0072b2"), ("validation", "#e69f00")) if known else ():
-        x0, x1 = min(known[name]) - 0.5, max(known[name]) + 0.5
-        figure.add_vrect(x0=x0, x1=x1, fillcolor=colour, opacity=0.14, line_width=0, layer="below", **place)
 
 
 def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int]) -> None:

@@ -164,11 +164,12 @@ def gif_frames(recorded: Recorded, places: list[int]) -> tuple[list[str], int]:
 
     frames = []
     for place in places:
+        last, state = _captions(recorded, place)
         parts = [
             drawing.rect(0, 0, width, height, fill="white"),
             words(planner, margin, margin + 10 * pixel, 13, font_weight=700),
-            words(_last_action(recorded, place), margin, margin + 10 * pixel + line, 13),
-            words(_open_goals(recorded, place), margin, margin + 8 * pixel + 2 * line, 12, fill="#5c6470"),
+            words(last, margin, margin + 10 * pixel + line, 13),
+            words(state, margin, margin + 8 * pixel + 2 * line, 12, fill="#5c6470"),
             words("Goal", left, goal_top - 12 * pixel, 12, fill="#5c6470"),
             _placed(pictures[place], margin, top + high - drawing.size(pictures[place])[1]),
             _placed(goal, left, goal_top),
@@ -181,21 +182,15 @@ def _placed(svg: str, x: float, y: float) -> str:
     return svg.replace("<svg ", f'<svg x="{x:.1f}" y="{y:.1f}" ', 1)
 
 
-def _last_action(recorded: Recorded, place: int) -> str:
-    """The action, or the jump of several, that led to a state."""
-    if place == 0:
-        return f"Start of {len(recorded.steps)} steps"
-    step = recorded.steps[place - 1]
-    return f"{place} of {len(recorded.steps)}: {' '.join(step['candidates'][step['chosen']]['actions'])}"
-
-
-def _open_goals(recorded: Recorded, place: int) -> str:
-    """The number of open goals; at the end also the outcome."""
-    count, outcome = len(recorded.open_goals[place]), recorded.head["outcome"]
-    words = f"State: {count} goal{'' if count == 1 else 's'} open"
-    if place < len(recorded.steps):
-        return words
-    return f"{words}; {outcome if outcome == 'solved' else f'not solved ({outcome})'}"
+def _captions(recorded: Recorded, place: int) -> tuple[str, str]:
+    """The action (or jump) that led to a state, and the number of open goals; at the end also the outcome."""
+    steps, count, outcome = recorded.steps, len(recorded.open_goals[place]), recorded.head["outcome"]
+    last, state = f"Start of {len(steps)} steps", f"State: {count} goal{'' if count == 1 else 's'} open"
+    if place:
+        chosen = steps[place - 1]["candidates"][steps[place - 1]["chosen"]]
+        last = f"{place} of {len(steps)}: {' '.join(chosen['actions'])}"
+    end = f"; {outcome if outcome == 'solved' else f'not solved ({outcome})'}" if place == len(steps) else ""
+    return last, f"{state}{end}"
 
 
 @contextmanager

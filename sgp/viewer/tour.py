@@ -114,14 +114,11 @@ class Tour:
                 "heading": f"Distance to the prediction, step {self.data['failure']['step']}",
             },
         }
-        return Stop(words.format(**self._facts(level)).strip(), self._source_of(title), **parts.get(title, {}))
-
-    def _source_of(self, title: str) -> str:
         part = {"Another method": "contrast", "A failure": "failure"}.get(title, "")
-        recorded = self._recorded(part)
-        number = (self.data[part] if part else self.data)["step"]
+        recorded, number = self._recorded(part), (self.data[part] if part else self.data)["step"]
         about = recorded.about
-        return f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
+        source = f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
+        return Stop(words.format(**self._facts(level)).strip(), source, **parts.get(title, {}))
 
     def _facts(self, level: int) -> dict[str, Any]:
         """The numbers in the words of the stops."""
@@ -163,11 +160,11 @@ class Tour:
 
     def _embedding(self) -> list[dict[str, Any]]:
         """The colours that occur, with their numbers."""
-        names = self.data["graph"]["names"]
-        present = [(colour, value) for colour, value in enumerate(self.data["embedding"]) if value]
+        names, embedding = self.data["graph"]["names"], self.data["embedding"]
         return [
             {**_colour_row(names, colour, [value]), "shown": [f"{value:g}"], "fill": FILLS[colour % len(FILLS)]}
-            for colour, value in present
+            for colour, value in enumerate(embedding)
+            if value
         ]
 
     def _training(self) -> dict[str, Any]:
@@ -221,18 +218,12 @@ def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
     listed = order[:_RANKED] if step["chosen"] in order[:_RANKED] else [*order[: _RANKED - 1], step["chosen"]]
     rows = []
     for place in listed:
-        each = candidates[place]
-        idle = not each["add"] and not each["delete"]
-        rows.append(
-            {
-                "label": f"{order.index(place) + 1}.",
-                "words": " ".join(each["actions"]),
-                "values": [each["cost"] or 0.0],
-                "shown": ["none" if each["cost"] is None else f"{each['cost']:.3f}"],
-                "note": "changes nothing" if idle else ", ".join(mark for mark in each["marks"] if mark in _MARKS),
-                "chosen": place == step["chosen"],
-            }
-        )
+        cost, marks = candidates[place]["cost"], candidates[place]["marks"]
+        idle = not candidates[place]["add"] and not candidates[place]["delete"]
+        row: dict[str, Any] = {"label": f"{order.index(place) + 1}.", "words": " ".join(candidates[place]["actions"])}
+        row |= {"values": [cost or 0.0], "shown": ["none" if cost is None else f"{cost:.3f}"]}
+        note = "changes nothing" if idle else ", ".join(mark for mark in marks if mark in _MARKS)
+        rows.append({**row, "note": note, "chosen": place == step["chosen"]})
     return rows
 
 
