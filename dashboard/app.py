@@ -12,10 +12,18 @@ st.set_page_config(page_title="sgp", layout="wide")
 # The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
 # have less contrast than WCAG AA requires.
 st.html(f"<style>{css('app')}</style>")
-TITLES = {
-    **{"rollout": "Rollout", "what_if": "What if", "compare": "Compare", "coverage": "Coverage", "scaling": "Scaling"},
-    **{"failures": "Failures", "next_state": "Next state", "own_problem": "Your own problem", "tour": "Tour"},
-    "guess": "Guess the move",
-}
-pages = [st.Page(VIEWS / f"{name}.py", title=title, default=name == "rollout") for name, title in TITLES.items()]
-st.navigation(pages, position="top").run()
+st.navigation(
+    [
+        st.Page(VIEWS / "rollout.py", title="Rollout", default=True),
+        st.Page(VIEWS / "what_if.py", title="What if"),
+        st.Page(VIEWS / "compare.py", title="Compare"),
+        st.Page(VIEWS / "coverage.py", title="Coverage"),
+        st.Page(VIEWS / "scaling.py", title="Scaling"),
+        st.Page(VIEWS / "failures.py", title="Failures"),
+        st.Page(VIEWS / "next_state.py", title="Next state"),
+        st.Page(VIEWS / "own_problem.py", title="Your own problem"),
+        st.Page(VIEWS / "tour.py", title="Tour"),
+        st.Page(VIEWS / "guess.py", title="Guess the move"),
+    ],
+    position="top",
+).run()

@@ -37,9 +37,10 @@ def _sums(inputs: TableInputs) -> Table:
     printed = {(row.variant, row.domain, row.split): row for row in inputs.printed.itertuples()}
 
     def cell(planner: str, domain: str, split: str) -> str:
-        levels = [measured.get((planner, canonical_name(domain), level)) for level in ([split] if split else _TESTS)]
-        if domain == _TOTAL or None in levels:
+        places = [(planner, canonical_name(domain), level) for level in ([split] if split else _TESTS)]
+        if domain == _TOTAL or not measured.keys() >= set(places):
             return ""
+        levels = [measured[place] for place in places]
         if len(levels) == 1:
             return f"{levels[0].text}, n = {levels[0].n}"
         count, trials = sum(part.count for part in levels), sum(part.trials for part in levels)
