@@ -1,7 +1,5 @@
 """Shared functions of the browser tests: browser, dashboard server, keys and steps of the player."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

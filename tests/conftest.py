@@ -1,12 +1,12 @@
 """Problems and runs shared by many tests."""
 
-from __future__ import annotations
-
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, serving
-from tests.requirements import CHROMIUM, require
 
 os.environ["SGP_CHECK_KERNELS"] = "1"
 os.environ.update({**ONE_THREAD, **os.environ})  # other processes compute beside the tests; threads would wait
@@ -32,11 +31,29 @@ def pytest_configure(config: pytest.Config) -> None:
         subprocess.run([sys.executable, "-m", "sgp.ahead_of_time"], check=True)
 
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+MODULES = {"browser": ["playwright"], "cluster": ["ray"], "oracle": ["unified_planning"]}
+MODULES["notebooks"] = ["ipykernel", "jupytext", "nbclient"]
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests that this machine cannot run; in CI they fail instead."""
-    require(item)
+    """Skip a test whose marker's requirements are missing, or fail it where the variable CI is set."""
+    for marker, modules in MODULES.items():
+        if item.get_closest_marker(marker) is None:
+            continue
+        lack = [f"module '{each}' (pip install -e '.[dev]')" for each in modules if find_spec(each) is None]
+        if marker == "browser" and CHROMIUM is None:
+            lack.append("chromium on the path (Debian's package 'chromium')")
+        if lack:
+            reason = f"tests marked '{marker}' cannot run; missing: {', '.join(lack)}"
+            if os.environ.get("CI"):
+                pytest.fail(reason, pytrace=False)
+            pytest.skip(reason)
 
 
+ROOT = Path(sgp.__file__).resolve().parents[1]
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 
 # Types with a hierarchy, a constant, a negative precondition and an inequality.
@@ -76,13 +93,9 @@ def pddl_problem(domain: str, objects: str, init: str, goal: str) -> Problem:
 
 
 # Its objects occur in no atom.
-LONE = pddl_problem(
-    """(define (domain lone) (:predicates (done) (used ?x))
-  (:action take :parameters (?x) :precondition () :effect (done)))""",
-    "a b",
-    "",
-    "(done)",
-)
+LONE_DOMAIN = """(define (domain lone) (:predicates (done) (used ?x))
+  (:action take :parameters (?x) :precondition () :effect (done)))"""
+LONE = pddl_problem(LONE_DOMAIN, "a b", "", "(done)")
 
 
 def blocks_problem(blocks: str, init: str, goal: str) -> Problem:
@@ -132,6 +145,15 @@ def in_shared_home(shared_home: Path) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SGP_HOME", str(shared_home))
         yield shared_home
+
+
+def python(*words, paths=(), **options) -> subprocess.CompletedProcess:
+    """Run Python on the package and other folders; options of upper case are variables of its environment."""
+    own = {name: str(value) for name, value in options.items() if name.isupper()}
+    path = os.pathsep.join(map(str, [*paths, ROOT]))
+    given = {**os.environ, "PYTHONPATH": path, "SGP_PROGRESS": "0", **own}
+    others = {name: value for name, value in options.items() if name not in own}
+    return subprocess.run([sys.executable, *map(str, words)], env=given, capture_output=True, text=True, **others)
 
 
 # Small enough to train within a second.

@@ -1,7 +1,5 @@
 """The package's recorded rollouts as lines of text, for tests that change or count them."""
 
-from __future__ import annotations
-
 import gzip
 
 from sgp.datasets.store import data_folder

@@ -1,13 +1,10 @@
 """Commands in messages work when copied: the command line accepts them, and the main ones are run."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -25,7 +22,7 @@ VALUE = "VALUE"  # placeholder for a value inserted into a message
 RUNS = CliRunner()
 
 
-def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def texts(tree):
     """Return the texts of a module with their lines, without docstrings."""
     passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -39,9 +36,9 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def advised() -> dict[str, str]:
+def advised():
     """Return the commands in all messages of the package, each with the place of the first message."""
-    found: dict[str, str] = {}
+    found = {}
     for file in sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "dashboard").rglob("*.py")]):
         for line, text in texts(ast.parse(file.read_text(encoding="utf-8"))):
             for match in COMMAND.finditer(text):
@@ -91,7 +88,7 @@ def test_what_is_advised_to_install_is_what_the_package_declares(command):
             assert word in libraries, ADVISED[command]
 
 
-def answer(*words) -> tuple[int, str]:
+def answer(*words):
     found = RUNS.invoke(app, [str(word) for word in words], catch_exceptions=False)
     return found.exit_code, found.stdout + found.stderr
 

@@ -1,7 +1,3 @@
-"""The command line for users: output, exit codes, one sentence for each error."""
-
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -33,7 +29,7 @@ from sgp.installed import version
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.viewer.playback import playback
-from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
+from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem, python
 
 COMMANDS = {"demo", "list", "generate", "import", "export", "experts", "train", "solve", "validate", "evaluate", "grid",
             "scaling", "retrieve", "table", "map", "dashboard"}  # fmt: skip
@@ -131,8 +127,7 @@ def test_help_imports_nothing_heavy():
         "try: main()\nexcept SystemExit: pass\n"
         "print([m for m in ('torch', 'pandas', 'numpy', 'pymimir', 'xgboost', 'wlplan', 'numba') if m in sys.modules])"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert run.stdout.strip().splitlines()[-1] == "[]"
+    assert python("-c", code).stdout.strip().splitlines()[-1] == "[]"
 
 
 def test_train_prints_the_runs_folder_last_and_solve_uses_it(home, files):
@@ -383,9 +378,8 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     out = output_of("table", "1", "--scores", scores)
     assert "contrastive-jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out
-    assert output_of(
-        "table", "--scores", scores, "--attempts", attempts, "--report", tmp_path / "report"
-    ).strip() == str(tmp_path / "report" / "report.html")
+    out = output_of("table", "--scores", scores, "--attempts", attempts, "--report", tmp_path / "report")
+    assert out.strip() == str(tmp_path / "report" / "report.html")
     run = list_runs()[0]
     output_of("export", run.folder, "--out", tmp_path / "run.zip")
     assert output_of("import", tmp_path / "run.zip").strip() == str(run.folder)
@@ -475,55 +469,31 @@ def test_limits_are_outcomes_of_the_command_line(solve):
 
 
 @pytest.mark.slow
-def test_a_killed_training_leaves_no_half_run(tmp_path):
-    environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
-    command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("home/*/*/*/*/.seed13.draft")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait(timeout=60)
-    listed = subprocess.run(["sgp", "list", "runs"], env=environment, capture_output=True, text=True)
-    assert str(tmp_path) not in listed.stdout
-    trained = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert trained.returncode == 0
-    assert open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
-    folder = tmp_path / "in" / "blocks" / "train"
-    folder.mkdir(parents=True)
-    (tmp_path / "in" / "blocks" / "domain.pddl").write_text(BLOCKS)
-    for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation")[:6]:
-        (folder / f"{problem.name}.pddl").write_text(problem.problem_pddl)
-    environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
-    given = ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"]
-    subprocess.run(given, env=environment, check=True, capture_output=True)
+def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(home, tmp_path):
+    output_of("generate", "--domain", "blocksworld", "--size", 13, "--count", 6, "--out", tmp_path / "blocks")
+    output_of("import", tmp_path / "blocks", "--suite", "mine")
     command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--seconds", "2"]
     process = subprocess.Popen(
         command,
-        env=environment,
         stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  ignored behind a shell
     )
-    cache = tmp_path / "home" / "cache" / "experts"
+
+    def cached():
+        return {path.name: path.stat().st_mtime_ns for path in (home / "cache" / "experts").rglob("*.json")}
+
     deadline = time.monotonic() + 60
-    while not list(cache.rglob("*.json")) and time.monotonic() < deadline:
+    while not cached() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == "sgp: interrupted; run the same command again to resume"
-    kept = {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.json")}
-    assert 1 <= len(kept) < 6
-    finished = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert finished.stdout.strip() == "mine/blocks/train: 6 of 6 with a plan"
-    after = {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.json")}
-    assert kept.items() <= after.items(), "what was kept is not made again"
+    before = cached()
+    assert 1 <= len(before) < 6
+    assert output_of(*command[1:]).strip() == "mine/blocks/problems: 6 of 6 with a plan"
+    assert before.items() <= cached().items(), "what was saved is not made again"
 
 
 @pytest.mark.parametrize(("terminal", "flags", "served"), [(True, [], 1), (True, ["--no-serve"], 0), (False, [], 0)])

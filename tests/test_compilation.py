@@ -1,12 +1,7 @@
 """The extension module of the kernels, and kernels as Python where there is none."""
 
-from __future__ import annotations
-
 import ast
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +12,7 @@ from sgp import compilation
 from sgp.compilation import KERNEL_MODULES, loaded_extension
 from sgp.planning.exploration import goal_distances
 from sgp.planning.operators import CSR, state_identity
+from tests.conftest import python
 
 PACKAGE = Path(sgp.__file__).parent
 PLANS = """
@@ -48,10 +44,9 @@ def package(tmp_path):
 
 
 def run_python(package, code, **environment):
-    environment = {**os.environ, "PYTHONPATH": str(package), "XDG_CACHE_HOME": str(package / "cache"), **environment}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=package, env=environment, capture_output=True, text=True, check=True
-    )
+    done = python("-c", code, paths=[package], cwd=package, XDG_CACHE_HOME=package / "cache", **environment)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def test_kernels_as_python_give_the_same_plans(package):

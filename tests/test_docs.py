@@ -1,7 +1,5 @@
 """The site, built from a stand-in notebook and opened in a browser."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -102,7 +100,7 @@ def test_every_page_is_reached_by_links(page, built):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ('kept = {}\nkept["missing"]', "01_wrong.ipynb, cell 2 of 2: "),
+        ('saved = {}\nsaved["missing"]', "01_wrong.ipynb, cell 2 of 2: "),
         ("import ipywidgets\nipywidgets.IntSlider()", "01_wrong, cell 2 shows a widget that is no player of"),
     ],
 )

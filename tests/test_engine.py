@@ -1,12 +1,7 @@
 """The package as an engine of unified-planning, on the library's own problems."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
 from io import StringIO
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -36,8 +31,8 @@ from unified_planning.shortcuts import (
 from unified_planning.test.examples import get_example_problems
 
 from sgp.engine import SgpEngine, register
+from tests.conftest import ROOT, python
 
-ROOT = Path(sgp.__file__).resolve().parents[1]
 SUITE = sgp.load_suite("state-centric")
 EXAMPLES = {name: case.problem for name, case in get_example_problems().items()}
 
@@ -82,10 +77,24 @@ def walker(rooms=3, wanted="room 2", there="there"):
     return problem
 
 
-def test_enough_of_the_librarys_problems_are_of_supported_kinds():
+def engine(**params):
+    return OneshotPlanner(name="sgp", params=params)
+
+
+def valid(problem, result):
+    """Whether a problem is solved by a plan that the library's validator accepts."""
+    assert result.status is Status.SOLVED_SATISFICING
+    return bool(SequentialPlanValidator().validate(problem, result.plan))
+
+
+def first_goal(problem):
+    (goal,) = problem.goals
+    return goal.args[0] if goal.is_and() else goal
+
+
+def test_the_librarys_problems_of_supported_kinds():
     supported = [name for name, problem in EXAMPLES.items() if SgpEngine.supports(problem.kind)]
     assert len(supported) == 21  # tests/planning/test_sweep.py compares them with what is read
-    assert {"robot_loader", "basic_with_costs", "hierarchical_blocks_world"} <= set(supported)
 
 
 def test_a_run_plans_a_problem_of_the_library(run):
@@ -106,19 +115,19 @@ def test_a_run_plans_a_problem_of_the_library(run):
 
 @pytest.mark.parametrize("there", ["there", "after"])
 def test_names_that_pddl_or_val_does_not_allow_are_mapped_back(home, there):
-    params = {"problems": [walker(rooms, there=there) for rooms in (3, 4)], "method": "zero-change"}
-    result = OneshotPlanner(name="sgp", params=params).solve(walker(6, "room 4", there))
-    assert result.status is Status.SOLVED_SATISFICING
+    planner = engine(problems=[walker(rooms, there=there) for rooms in (3, 4)], method="zero-change")
+    result = planner.solve(walker(6, "room 4", there))
+    assert valid(walker(6, "room 4", there), result)
     assert [str(action) for action in result.plan.actions] == [f"and(room {n}, room {n + 1})" for n in range(4)]
-    assert SequentialPlanValidator().validate(walker(6, "room 4", there), result.plan)
 
 
 def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
     problems = [walker(rooms) for rooms in (3, 4, 5)]
     params = {"problems": problems, "method": "contrastive-jumps", "variant": "one-step", "seed": 2}
-    first = OneshotPlanner(name="sgp", params=params)
-    plans = [first.solve(problem).plan for problem in problems]
-    assert all(SequentialPlanValidator().validate(*pair) for pair in zip(problems, plans, strict=True))
+    first = engine(**params)
+    results = [first.solve(problem) for problem in problems]
+    assert all(map(valid, problems, results))
+    plans = [result.plan for result in results]
     (trained,) = list_runs()
     assert (trained.key.variant, trained.key.seed, trained.record["data"]["train"]) == ("one-step", 2, 2)
 
@@ -127,32 +136,29 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
         return {}, {}
 
     monkeypatch.setattr("sgp.datasets.experts.plans_of", no_expert)
-    OneshotPlanner(name="sgp", params={**params, "plans": plans})
+    engine(**params, plans=plans)
     assert len(list_runs()) == 1, "what was trained before is not trained again"
     with pytest.raises(SuiteError, match="1 plans are given for 3 problems"):
-        OneshotPlanner(name="sgp", params={**params, "plans": plans[:1]})
+        engine(**params, plans=plans[:1])
 
 
 def test_a_policy_never_proves_that_there_is_no_plan(run, home):
     unreachable = walker(3, "room 0")
     unreachable.set_initial_value(unreachable.fluent("robot at")(unreachable.object("room 0")), False)
     unreachable.set_initial_value(unreachable.fluent("robot at")(unreachable.object("room 1")), True)
-    planner = OneshotPlanner(name="sgp", params={"problems": [walker(3), walker(4)], "method": "zero-change"})
-    result = planner.solve(unreachable)
+    result = engine(problems=[walker(3), walker(4)], method="zero-change").solve(unreachable)
     assert (result.status, result.plan) == (Status.UNSOLVABLE_INCOMPLETELY, None)
     assert str(result.log_messages[0]).startswith("[WARNING] stuck")
 
 
 def test_time_and_memory_end_a_problem(run):
     problem = gripper("extrapolation")
-    late = OneshotPlanner(name="sgp", params={"run": run}).solve(problem, timeout=1e-6)
-    assert (late.status, late.plan) == (Status.TIMEOUT, None)
-    large = OneshotPlanner(name="sgp", params={"run": run, "memory": 1}).solve(problem)
-    assert (large.status, large.plan) == (Status.MEMOUT, None)
+    late, large = engine(run=run).solve(problem, timeout=1e-6), engine(run=run, memory=1).solve(problem)
+    assert (late.status, late.plan, large.status, large.plan) == (Status.TIMEOUT, None, Status.MEMOUT, None)
 
 
 def test_what_it_cannot_read_is_unsupported(run):
-    planner = OneshotPlanner(name="sgp", params={"run": run})
+    planner = engine(run=run)
     other = planner.solve(unified(SUITE.problems("visitall", "train")[0]))
     assert (other.status, other.plan) == (Status.UNSUPPORTED_PROBLEM, None)
     assert "lacks the predicate" in other.log_messages[0].message
@@ -171,27 +177,24 @@ def test_what_it_cannot_read_is_unsupported(run):
 
 
 def test_a_goal_with_alternatives_is_reached_by_one_of_them(run):
-    problem, planner = gripper("train"), OneshotPlanner(name="sgp", params={"run": run})
-    at, ball = problem.fluent("at"), problem.goals[0].args[0].args[0] if problem.goals[0].is_and() else None
-    ball = ball or problem.goals[0].args[0]
+    problem, planner = gripper("train"), engine(run=run)
+    at, ball = problem.fluent("at"), first_goal(problem).args[0]
     rooms = [each for each in problem.all_objects if each.name.startswith("room")]
     problem.clear_goals()
     problem.add_goal(Or(at(ball, each) for each in rooms))
-    there = next(each for each in rooms if not problem.initial_value(at(ball, each)).is_true())
-    here = next(each for each in rooms if each is not there)
-    problem.set_initial_value(at(ball, here), False)
+    for each in rooms:
+        problem.set_initial_value(at(ball, each), False)
     problem.set_initial_value(problem.fluent("carry")(ball, problem.object("left")), True)
     result = planner.solve(problem)
-    assert result.status is Status.SOLVED_SATISFICING
-    assert SequentialPlanValidator().validate(problem, result.plan)
+    assert valid(problem, result)
     assert planner.solve(problem, warm_start_plan=result.plan).plan == result.plan
 
 
 def test_a_plan_to_start_from_is_kept_while_it_holds(run, monkeypatch):
-    problem, planner = gripper(), OneshotPlanner(name="sgp", params={"run": run})
+    problem, planner = gripper(), engine(run=run)
     found = planner.solve(problem)
-    longer = SequentialPlan([*found.plan.actions[:1]])
-    anew = planner.solve(problem, warm_start_plan=longer)
+    short = SequentialPlan([*found.plan.actions[:1]])
+    anew = planner.solve(problem, warm_start_plan=short)
     assert anew.plan == found.plan, "a plan that does not reach the goal is passed over"
     monkeypatch.setattr("sgp.planning.planner.Planner.solve", lambda *_: pytest.fail("it planned"))
     kept = planner.solve(problem, warm_start_plan=found.plan)
@@ -205,19 +208,16 @@ def test_it_replans_when_the_problem_changes(run):
     with Replanner(problem, name="replanner[sgp]", params={"run": str(run)}) as replanner:
         before = replanner.resolve()
         assert before.status is Status.SOLVED_SATISFICING
-        goal = problem.goals[0].args[0] if problem.goals[0].is_and() else problem.goals[0]
-        at = problem.fluent("at-robby")
+        goal, at = first_goal(problem), problem.fluent("at-robby")
         here = next(each for each in problem.all_objects if problem.initial_value(at(each)).is_true())
         there = next(each for each in problem.all_objects if each.name.startswith("room") and each is not here)
         replanner.update_initial_value(at(here), False)
         replanner.update_initial_value(at(there), True)
-        moved = replanner.resolve()
-        assert moved.status is Status.SOLVED_SATISFICING
+        moved, changed = replanner.resolve(), problem.clone()
         assert moved.plan != before.plan
-        changed = problem.clone()
         changed.set_initial_value(at(here), False)
         changed.set_initial_value(at(there), True)
-        assert SequentialPlanValidator().validate(changed, moved.plan)
+        assert valid(changed, moved)
         replanner.add_goal(Not(goal))
         assert replanner.resolve().status is Status.UNSOLVABLE_INCOMPLETELY
         replanner.remove_goal(Not(goal))
@@ -232,7 +232,7 @@ def test_parameters_are_checked(run):
         ({"problems": [walker()], "method": "magic"}, "unknown method 'magic'"),
     ):
         with pytest.raises(InputError, match=words):
-            OneshotPlanner(name="sgp", params=params)
+            engine(**params)
 
 
 def test_without_a_run_it_takes_one_that_fits_the_domain(home):
@@ -271,6 +271,5 @@ def test_the_library_finds_it_by_its_own_configuration_file(run, tmp_path):
     for name, text in (("domain", problem.domain_pddl), ("problem", problem.problem_pddl)):
         (tmp_path / f"{name}.pddl").write_text(text)
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "script.py", "domain.pddl", "problem.pddl", str(run)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = python("script.py", "domain.pddl", "problem.pddl", run, cwd=tmp_path)
     assert done.stdout.split() == ["SOLVED_SATISFICING"], done.stderr

@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-import errno
 import os
 import resource
 import stat
@@ -115,13 +112,10 @@ def test_the_words_of_a_library_in_rust_are_understood(tmp_path):
 
 def test_places_that_cannot_be_written_are_named(tmp_path):
     (tmp_path / "file").write_text("x")
-    for place, reason in {
-        tmp_path: "Is a directory",
-        tmp_path / "file" / "inner": "Not a directory|File exists",
-        tmp_path / ("n" * 300): os.strerror(errno.ENAMETOOLONG),
-    }.items():
+    reasons = {"": "Is a directory", "file/inner": "Not a directory|File exists", "n" * 300: "File name too long"}
+    for place, reason in reasons.items():
         with pytest.raises(StoreError, match=rf"cannot be written \(({reason})\); choose another place"):
-            write_text(place, "text")
+            write_text(tmp_path / place, "text")
     longest = tmp_path / ("n" * 250)
     write_text(longest, "text")
     assert longest.read_text() == "text"

@@ -1,20 +1,15 @@
-from __future__ import annotations
-
 import importlib.metadata
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import sgp
 from sgp.datasets.store import home
 from sgp.errors import MissingLibrary, StoreError, expected_one_of
 from sgp.installed import DISTRIBUTION, bundled, lacking, missing, requirement, version
+from tests.conftest import ROOT, python
 
 
 def test_a_checkout_finds_its_own_folders_and_a_wheel_those_inside_it(tmp_path, monkeypatch):
-    assert bundled("data") == Path(sgp.__file__).resolve().parents[1] / "data"
+    assert bundled("data") == ROOT / "data"
     inside = tmp_path / "sgp" / "bundled" / "data"
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path / package)
     with pytest.raises(StoreError, match="folder 'data' of the package is missing"):
@@ -51,12 +46,12 @@ def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
 def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
     blocked = f"import sys; sys.modules['{library}'] = None\n"
     asked = {"torch": "import sgp; sgp.get_method('gnn-value')", "plotly": "import sgp; sgp.scaling_curves"}[library]
-    found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
+    found = python("-c", blocked + asked)
     assert f"MissingLibrary: {'method gnn-value' if library == 'torch' else 'sgp.scaling_curves'} needs" in found.stderr
     if library == "plotly":
         words = ["sgp", "table", "--report", str(tmp_path / "report")]
         asked = f"sys.argv = {words}\nfrom sgp.cli import main\nmain()"
-        found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
+        found = python("-c", blocked + asked)
         assert found.returncode == 2
         assert found.stderr.startswith("sgp: sgp table needs the library plotly")
 
@@ -64,13 +59,13 @@ def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
 @pytest.mark.slow
 def test_planning_with_contrastive_jumps_imports_no_network_and_no_dashboard(tmp_path):
     heavy = ["torch", "xgboost", "wlplan", "pandas", "plotly", "streamlit", "umap", "sklearn"]
-    problem = Path(sgp.__file__).resolve().parents[1] / "data/benchmarks/state-centric/gripper"
+    problem = ROOT / "data/benchmarks/state-centric/gripper"
     files = [str(problem / "domain.pddl"), str(sorted((problem / "train").glob("*.pddl"))[0])]
     program = (
         f"import sys\nsys.modules.update(dict.fromkeys({heavy}))\nsys.argv = ['sgp', 'solve', *{files}]\n"
         "from sgp.cli import main\nmain()"
     )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    found = python("-c", program)
     assert found.returncode == 0, found.stderr
     assert "VAL accepts the plan" in found.stderr
 

@@ -1,16 +1,13 @@
 """Packages import downward only, and a domain's name occurs in its own file alone."""
 
-from __future__ import annotations
-
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import sgp
 from sgp.cli.commands import app
 from sgp.domains import all_domains
 from sgp.methods import list_methods
+from tests.conftest import python
 
 ROOT = Path(sgp.__file__).parent
 
@@ -122,5 +119,5 @@ def test_no_pickle_anywhere():
 
 def test_the_facade_is_lazy():
     code = "import sgp, sys; print({'torch', 'pandas', 'pymimir', 'wlplan', 'xgboost'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+    assert python("-c", code).stdout == "set()\n"
     assert set(sgp.__all__) <= set(dir(sgp))

@@ -1,23 +1,14 @@
-"""Methods, domains and encoders of other packages: an installed worked example, and some invalid ones."""
-
-from __future__ import annotations
-
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import sgp
 from sgp.domains import all_domains
 from sgp.methods import list_methods
+from tests.conftest import python
 
-ROOT = Path(sgp.__file__).resolve().parents[1]
 EXAMPLE = Path(__file__).with_name("plugin_example")
-HEAVY = "import torch_geometric_of_the_future\n"
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +17,7 @@ def installed(tmp_path_factory):
     source = shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("source") / "example")
     target = tmp_path_factory.mktemp("installed")
     offline = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "install", "-q", *offline, "--target", str(target), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = python("-m", "pip", "install", "-q", *offline, "--target", target, source)
     assert done.returncode == 0, done.stderr
     return target
 
@@ -37,34 +27,23 @@ def store(tmp_path_factory):
     return tmp_path_factory.mktemp("plugin-home")
 
 
-def package(folder, name, group, key, code, value="THING"):
+def package(folder, name, group, key, code="raise SystemExit('imported')\n"):
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code)
     info = folder / f"{module}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{group}]\n{key} = {module}:{value}\n")
-    return folder
-
-
-def python(*words, paths, store, cwd=None):
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, paths)]),
-        "SGP_HOME": str(store),
-        "SGP_PROGRESS": "0",
-    }
-    return subprocess.run([sys.executable, *map(str, words)], env=environment, capture_output=True, text=True, cwd=cwd)
+    (info / "entry_points.txt").write_text(f"[sgp.{group}]\n{key} = {module}:THING\n")
 
 
 def command(*words, paths, store):
-    return python("-m", "sgp", *words, paths=paths, store=store)
+    return python("-m", "sgp", *words, paths=paths, SGP_HOME=store)
 
 
 @pytest.mark.slow
 def test_the_example_passes_its_contracts(installed, store):
     asked = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", EXAMPLE, EXAMPLE / "tests"]
-    done = python(*asked, paths=[installed], store=store, cwd=EXAMPLE)
+    done = python(*asked, paths=[installed], SGP_HOME=store, cwd=EXAMPLE)
     assert done.returncode == 0, done.stdout
     passed = int(re.search(r"(\d+) passed", done.stdout).group(1))
     assert passed >= 40, "by method, domain and encoder"
@@ -107,14 +86,13 @@ def test_without_the_package_its_runs_say_what_is_missing(installed, store):
 
 @pytest.mark.slow
 def test_help_and_listings_import_nothing_of_a_plugin(tmp_path):
-    package(tmp_path, "one", "sgp.methods", "heavy", "raise SystemExit('imported')\n")
-    package(tmp_path, "two", "sgp.domains", "heavy-domain", "raise SystemExit('imported')\n")
-    package(tmp_path, "three", "sgp.encoders", "heavy-encoder", "raise SystemExit('imported')\n")
+    for group in ("methods", "domains", "encoders"):
+        package(tmp_path, group, group, f"heavy-{group}")
     for words in (["--help"], ["list", "methods"], ["list", "domains"]):
         done = command(*words, paths=[tmp_path], store=tmp_path / "home")
         assert done.returncode == 0, done.stderr
         assert "imported" not in done.stdout + done.stderr
-    assert "heavy" in command("list", "methods", paths=[tmp_path], store=tmp_path / "home").stdout
+    assert "heavy-methods" in command("list", "methods", paths=[tmp_path], store=tmp_path / "home").stdout
 
 
 TRAIN = ["train", "--suite", "state-centric", "--domain", "gripper", "--method"]
@@ -128,26 +106,21 @@ print(sgp.solve(problem, run.folder).outcome.value, [each.key for each in all_me
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        pytest.param(HEAVY, "cannot be imported from broken:THING (ModuleNotFoundError: No module", id="library"),
-        *(
-            pytest.param(code, words, id=name, marks=pytest.mark.slow)
-            for name, code, words in (
-                ("syntax", "THING = (\n", "cannot be imported from broken:THING (SyntaxError"),
-                ("name", "OTHER = 1\n", "cannot be imported from broken:THING (AttributeError"),
-                ("kind", "THING = 3\n", "names broken:THING, which is not what it should be: expected a"),
-                ("error", "raise RuntimeError('own')\n", "(RuntimeError: own); update or uninstall broken"),
-            )
-        ),
-    ],
-)
-def test_a_plugin_that_does_not_work_breaks_itself_alone(code, words, tmp_path):
-    package(tmp_path, "broken", "sgp.methods", "mine", code)
-    (tmp_path / "broken-1.0.dist-info" / "entry_points.txt").write_text(
-        "".join(f"[sgp.{kind}]\nmine = broken:THING\n" for kind in ("methods", "domains", "encoders"))
-    )
+BROKEN = {
+    "import torch_geometric_of_the_future\n": "cannot be imported from broken:THING (ModuleNotFoundError: No module",
+    "THING = (\n": "cannot be imported from broken:THING (SyntaxError",
+    "OTHER = 1\n": "cannot be imported from broken:THING (AttributeError",
+    "THING = 3\n": "names broken:THING, which is not what it should be: expected a",
+    "raise RuntimeError('own')\n": "(RuntimeError: own); update or uninstall broken",
+}
+FIRST, *OTHERS = BROKEN
+
+
+@pytest.mark.parametrize("code", [FIRST, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)])
+def test_a_plugin_that_does_not_work_breaks_itself_alone(code, tmp_path):
+    package(tmp_path, "broken", "methods", "mine", code)
+    points = "".join(f"[sgp.{kind}]\nmine = broken:THING\n" for kind in ("methods", "domains", "encoders"))
+    (tmp_path / "broken-1.0.dist-info" / "entry_points.txt").write_text(points)
     home = tmp_path / "home"
     for asked, kind in (
         ([*TRAIN, "mine"], "method"),
@@ -158,18 +131,18 @@ def test_a_plugin_that_does_not_work_breaks_itself_alone(code, words, tmp_path):
         assert done.returncode == 2
         (line,) = [each for each in done.stderr.splitlines() if each]
         assert line.startswith(f"sgp: {kind} mine of package broken "), line
-        assert words in line
+        assert BROKEN[code] in line
     if code != "THING = 3\n":
         return
-    done = python("-c", SOLVED, paths=[tmp_path], store=home)
+    done = python("-c", SOLVED, paths=[tmp_path], SGP_HOME=home)
     assert done.stdout.startswith(f"solved {list(list_methods())} {len(all_domains())}"), done.stderr
     assert done.stderr.count("method mine of package broken") == 1, "told, once"
 
 
-def test_a_key_of_the_house_is_refused_and_the_house_keeps_it(tmp_path):
-    package(tmp_path, "greedy-package", "sgp.methods", "zero_change", "raise SystemExit('imported')\n")
-    package(tmp_path, "other-package", "sgp.domains", "gripper", "raise SystemExit('imported')\n")
-    package(tmp_path, "third-package", "sgp.encoders", "wl", "raise SystemExit('imported')\n")
+def test_a_key_of_something_built_in_is_refused(tmp_path):
+    package(tmp_path, "greedy-package", "methods", "zero_change")
+    package(tmp_path, "other-package", "domains", "gripper")
+    package(tmp_path, "third-package", "encoders", "wl")
     done = command(*TRAIN, "zero-change", paths=[tmp_path], store=tmp_path / "home")
     assert done.returncode == 0, done.stderr
     assert "method zero-change of package greedy-package is refused: sgp has a method zero-change" in done.stderr
@@ -179,7 +152,7 @@ def test_a_key_of_the_house_is_refused_and_the_house_keeps_it(tmp_path):
 
 def test_a_key_of_two_packages_is_refused_with_both_names(tmp_path):
     for name in ("one-package", "two-package"):
-        package(tmp_path, name, "sgp.methods", "mine", "raise SystemExit('imported')\n")
+        package(tmp_path, name, "methods", "mine")
     done = command(*TRAIN, "mine", paths=[tmp_path], store=tmp_path / "home")
     assert done.returncode == 2
     assert "method mine is refused: packages one-package and two-package both have one of this key" in done.stderr

@@ -1,19 +1,19 @@
-"""The statements of the files around the package are true."""
-
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib
 from itertools import product
 from pathlib import Path
+from statistics import mean
 
+import pandas as pd
 import pytest
 from packaging.requirements import Requirement
 
 import sgp
+from sgp.evaluation.attempts import read_attempts
+from sgp.evaluation.scores import read_scores, select
+from tests.conftest import ROOT
 
-ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
@@ -71,9 +71,8 @@ def test_the_core_is_light_and_all_has_every_extra_of_a_user():
 
 
 def test_the_wheel_brings_what_the_package_looks_for():
-    assert PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"] == {
-        name: f"sgp/bundled/{name}" for name in ("dashboard", "data")
-    }
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included == {"dashboard": "sgp/bundled/dashboard", "data": "sgp/bundled/data"}
 
 
 def test_the_constraints_name_every_library_in_a_version_that_is_asked_for():
@@ -99,21 +98,11 @@ def test_the_readme_marks_its_two_command_lines():
 
 def test_the_repository_layout_is_complete():
     (block,) = re.findall(r"## Repository layout\n.*?```\n(.*?)```", README, re.DOTALL)
-    listed = []
-    stack: list[tuple[int, str]] = []
-    for line in block.splitlines():
-        match = re.match(r"( *)(\S+)", line)
-        if not match:
-            continue
-        indent, name = len(match.group(1)), match.group(2)
-        while stack and stack[-1][0] >= indent:
-            stack.pop()
-        path = Path(*(part for _, part in stack), name)
-        listed.append(str(path).rstrip("/"))
-        if name.endswith("/"):
-            stack.append((indent, name))
-    missing = [name for name in listed if not (ROOT / name).exists()]
-    assert not missing
+    listed, folders = set(), {}
+    for spaces, name in re.findall(r"^( *)(\S+)", block, re.MULTILINE):
+        folders = {indent: folder for indent, folder in folders.items() if indent < len(spaces)} | {len(spaces): name}
+        listed.add("".join(folders.values()).rstrip("/"))
+    assert [name for name in listed if not (ROOT / name).exists()] == []
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     tops = {name.split("/")[0] for name in tracked} - {".gitignore", "LICENSE", "CITATION.cff"}
     assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
@@ -154,3 +143,56 @@ def test_every_page_of_the_dashboard_stands_in_its_docs_with_its_pictures():
             picture = f"pictures/{name}-{size.partition('x')[0]}-{theme}.webp"
             assert f"![{title}, {size}, {theme}]({picture})" in text
             assert (ROOT / "docs" / picture).is_file()
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import measured
+
+    return measured
+
+
+def test_pages_whose_tables_differ_are_named_and_mended(measured, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(measured.SOURCES, "stand-in", lambda: "| .94 |\n")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured: stand-in -->\n| .93 |\n\n<!-- end -->\n")
+    assert measured.main(True, [page]) == 1
+    assert "page.md" in capsys.readouterr().err
+    assert "| .93 |" in page.read_text(), "a check writes nothing"
+    assert measured.main(False, [page]) == 0
+    assert "| .94 |" in page.read_text()
+    assert measured.main(True, [page]) == 0
+
+
+def test_every_table_is_shown_and_every_block_ends(measured):
+    texts = [path.read_text() for path in measured.PAGES]
+    shown = [match["name"] for text in texts for match in measured.BLOCK.finditer(text)]
+    assert sorted(shown) == sorted(measured.SOURCES)
+    assert sum(text.count("<!-- measured:") for text in texts) == len(shown)
+
+
+def test_every_measured_file_has_date_and_cores():
+    tracked = subprocess.run(["git", "ls-files", "data/measured"], cwd=ROOT, capture_output=True, text=True).stdout
+    for name in tracked.split():
+        if not name.endswith(".csv") or Path(name).name.startswith(("attempts-", "selection-")):
+            continue  # these have one line for each attempt or trial
+        notes = pd.read_csv(ROOT / name, dtype=str).note
+        wrong = {note for note in notes if not re.search(r"\d{4}-\d\d-\d\d, \d+ cores", note)}
+        assert wrong <= {"kept results of Fast Downward"}, name
+
+
+@pytest.mark.parametrize("suite", ["harder", "state-centric"])
+def test_committed_coverage_is_that_of_the_attempts_and_counts_distinct_problems(suite):
+    tried = {}
+    for row in read_attempts(ROOT / f"data/measured/attempts-{suite}.csv").itertuples():
+        tried.setdefault((row.planner, row.domain, row.split, row.seed), []).append(row)
+    manifest = sgp.load_suite(suite)
+    scores = select(read_scores(ROOT / f"data/measured/scores-{suite}.csv"), metric="coverage", size=None)
+    assert len(scores) == len(tried)
+    for score in scores.itertuples():
+        entries = {e.name: e for e in manifest.domains[score.domain].splits[score.split]}
+        rows = [row for row in tried[score.planner, score.domain, score.split, score.seed] if row.problem in entries]
+        assert {row.problem: row.like for row in rows} == {name: each.like for name, each in entries.items()}
+        assert score.value == pytest.approx(mean(row.solved for row in rows))
+        assert (score.count, score.distinct) == (len(rows), sum(not each.like for each in entries.values()))

@@ -1,7 +1,5 @@
 """Tasks run in this process, in worker processes and on a Ray cluster of two machines, one of which may fail."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
@@ -99,14 +97,9 @@ def runner(request):
     return request.getfixturevalue("cluster") if request.param == "cluster" else request.param
 
 
-def test_workers_are_chosen_in_one_place():
-    assert executor(1) == Local()
-    assert executor(3) == Local(3)
-    assert executor(Cluster("head:6379")) == Cluster("head:6379")
-
-
 @every_kind
 def test_every_kind_of_workers_gives_the_same_results(runner, tmp_path):
+    assert executor(runner) == runner
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.bin").write_bytes(bytes(range(256)))
     tasks = [(number, Folder(tmp_path)) for number in range(7)]
@@ -114,6 +107,10 @@ def test_every_kind_of_workers_gives_the_same_results(runner, tmp_path):
     assert dict(runner.map(squared, [])) == {}
     sums = dict(runner.map_nested(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
     assert sums == {0: 14, 1: 41, 2: 0}
+
+
+def test_a_number_of_processes_is_an_executor_of_as_many():
+    assert (executor(1), executor(3)) == (Local(), Local(3))
 
 
 @every_kind

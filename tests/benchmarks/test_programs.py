@@ -1,23 +1,12 @@
-from __future__ import annotations
-
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
-import sgp
 from sgp.evaluation.scores import read_scores
-
-FOLDER = Path(sgp.__file__).resolve().parents[1] / "benchmarks"
+from tests.conftest import ROOT, python
 
 
 def run(home, program, *words):
-    environment = {**os.environ, "SGP_HOME": str(home / "home")}
-    command = [sys.executable, str(FOLDER / program), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
+    return python(ROOT / "benchmarks" / program, *words, SGP_HOME=home / "home")
 
 
 def figures(folder, program, *words):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -23,12 +21,12 @@ PROBLEMS = {
 }
 
 
-def make_suite(folder, problems, split="train"):
+def make_suite(folder, problems, split="train", name="small"):
     (folder / "blocks" / split).mkdir(parents=True)
     (folder / "blocks" / "domain.pddl").write_text(BLOCKS)
-    for name, problem in problems.items():
-        (folder / "blocks" / split / f"{name}.pddl").write_text(problem.problem_pddl)
-    return import_folder(folder, "small")
+    for number, problem in problems.items():
+        (folder / "blocks" / split / f"{number}.pddl").write_text(problem.problem_pddl)
+    return import_folder(folder, name)
 
 
 @pytest.fixture
@@ -108,22 +106,15 @@ def test_trajectories_are_replayed_from_plans(home):
         assert not any(trajectory.task.is_goal(state) for state in trajectory.states[:-1])
 
 
-def test_without_a_validation_split_every_fifth_problem_is_held_out(home, tmp_path):
-    names = {f"p{number}": PROBLEMS["p3"] for number in range(1, 11)}
-    data = load_training_data(make_suite(tmp_path / "in", names), "blocks")
-    assert (len(data.train), len(data.validation)) == (8, 2)
-    assert [trajectory.task.name for trajectory in data.validation] == ["p5", "p10"]
-
-
-def test_one_problem_serves_for_training_and_validation(home, tmp_path):
-    data = load_training_data(make_suite(tmp_path / "in", {"p3": PROBLEMS["p3"]}, split="few"), "blocks")
-    assert (len(data.train), len(data.validation)) == (1, 1)
-
-
-def test_nothing_to_train_on_is_an_error(home, tmp_path):
-    solved = blocks_problem("a b", TABLE, "(clear a)")
+def test_what_is_held_out_where_there_is_no_validation_split(home, tmp_path):
+    ten = load_training_data(make_suite(tmp_path / "ten", {f"p{n}": PROBLEMS["p3"] for n in range(1, 11)}), "blocks")
+    assert [trajectory.task.name for trajectory in ten.validation] == ["p5", "p10"], "every fifth problem"
+    assert len(ten.train) == 8
+    one = load_training_data(make_suite(tmp_path / "one", {"p3": PROBLEMS["p3"]}, "few", "one"), "blocks")
+    assert (len(one.train), len(one.validation)) == (1, 1)
+    solved = make_suite(tmp_path / "none", {"p1": blocks_problem("a b", TABLE, "(clear a)")}, name="none")
     with pytest.raises(SuiteError, match="has no train problem with an expert plan of at least one action"):
-        load_training_data(make_suite(tmp_path / "in", {"p1": solved}), "blocks")
+        load_training_data(solved, "blocks")
 
 
 def test_the_hash_of_training_data_follows_the_data(home, tmp_path):
@@ -139,13 +130,12 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
     source = load_suite("state-centric")
     hopeless = (Stage("hopeless", 1.0, search="let(h, lmcut(), astar(h, bound=1))"),)
-    found = [
-        expert_plans(replace(source, experts=tmp_path / str(jobs)), "gripper", "train", hopeless, jobs, patience=2)
-        for jobs in (1, 3)
-    ]
-    told = [[(plan.plan, plan.configuration) for plan in plans.values()] for plans in found]
     given_up = (None, "not searched: 2 problems in a row without a plan")
-    assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2
+    for jobs in (1, 3):
+        suite = replace(source, experts=tmp_path / str(jobs))
+        plans = expert_plans(suite, "gripper", "train", hopeless, jobs, patience=2).values()
+        found = [(plan.plan, plan.configuration) for plan in plans]
+        assert found == [(None, "hopeless 1s")] * 2 + [given_up] * 2
 
 
 def test_a_resumed_run_writes_the_plans_of_before_too(suite, tmp_path, monkeypatch):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import bz2
 import gzip
 import os
@@ -183,58 +181,40 @@ def said(caplog):
 TEXTS = {"B": BLOCKS, "C": COURIER, "b": PROBLEM, "c": COURIER_PROBLEM}
 
 
-LAYOUTS = {
+INSTANCES = ("train/i1", "train/i2", "test/i1")
+LAYOUTS = {  # files as place=text, and what is imported as domain/split=problems
     "ipc learning track": (
         "c/domain=C c/training/easy/p1=c c/testing/easy/p1=c c/testing/medium/p1=c c/testing/hard/p2=c",
-        {"c": {"train": ["p1"], "testing-easy": ["p1"], "testing-hard": ["p2"], "testing-medium": ["p1"]}},
+        "c/train=p1 c/testing-easy=p1 c/testing-hard=p2 c/testing-medium=p1",
     ),
-    "domains of one name": (
-        "a/x/domain=B a/x/p=b a/x/q=b b/x/domain=C b/x/p=c b/x/q=c",
-        {"x": {"problems": ["p", "q"]}, "b-x": {"problems": ["p", "q"]}},
-    ),
+    "one name": ("a/x/domain=B a/x/p=b a/x/q=b b/x/domain=C b/x/p=c b/x/q=c", "x/problems=p,q b-x/problems=p,q"),
     "any depth": (
         "x/domain=B x/p=b more/y/domain=C more/y/train/c=c more/y/test/hard/c=c",
-        {"y": {"train": ["c"], "test-hard": ["c"]}, "x": {"problems": ["p"]}},
+        "y/train=c y/test-hard=c x/problems=p",
     ),
     "a folder for each instance": (
         "x/i1/domain=B x/i1/problem=b x/i2/domain=B x/i2/problem=b x/i10/domain=B x/i10/problem=b",
-        {"x": {"problems": ["i1", "i2", "i10"]}},
+        "x/problems=i1,i2,i10",
     ),
-    "and a domain file above them": (
-        "x/domain=B x/i1/domain=B x/i1/problem=b x/i2/domain=B x/i2/problem=b",
-        {"x": {"problems": ["i1", "i2"]}},
-    ),
-    "the files of one domain alone": ("i1/domain=B i1/p=b i2/domain=B i2/p=b", {"tree": {"problems": ["i1", "i2"]}}),
-    "a domain file beside them": (
-        "domain=B i1/domain=B i1/p=b i2/domain=B i2/p=b",
-        {"tree": {"problems": ["i1", "i2"]}},
-    ),
+    "a domain file above them": ("x/domain=B x/i1/domain=B x/i1/p=b x/i2/domain=B x/i2/p=b", "x/problems=i1,i2"),
+    "instances alone": ("i1/domain=B i1/p=b i2/domain=B i2/p=b", "tree/problems=i1,i2"),
+    "a domain file beside them": ("domain=B i1/domain=B i1/p=b i2/domain=B i2/p=b", "tree/problems=i1,i2"),
     "instances below splits": (
-        " ".join(
-            f"{x}/{place}/domain={x.upper()} {x}/{place}/problem={x}"
-            for x in ("b", "c")
-            for place in ("train/i1", "train/i2", "test/i1")
-        ),
-        {x: {"train": ["i1", "i2"], "test": ["i1"]} for x in ("b", "c")},
+        " ".join(f"{x}/{at}/domain={x.upper()} {x}/{at}/problem={x}" for x in "bc" for at in INSTANCES),
+        "b/train=i1,i2 b/test=i1 c/train=i1,i2 c/test=i1",
     ),
     "folders of several problems stay domains": (
         "small/domain=B small/p=b small/q=b large/domain=B large/p=b large/q=b",
-        {"large": {"problems": ["p", "q"]}, "small": {"problems": ["p", "q"]}},
+        "large/problems=p,q small/problems=p,q",
     ),
-    "pddlgym": (
-        "x=B x/p0=b x_test/p0=b x_test/p1=b y=C y/p0=c",
-        {"x": {"train": ["p0"], "test": ["p0", "p1"]}, "y": {"problems": ["p0"]}},
-    ),
+    "pddlgym": ("x=B x/p0=b x_test/p0=b x_test/p1=b y=C y/p0=c", "x/train=p0 x/test=p0,p1 y/problems=p0"),
     "a folder of domain files": (
         "x/domains/domain-1=B x/domains/domain-2=B x/instances/instance-1=b x/instances/instance-2=b",
-        {"x": {"instances": ["instance-1", "instance-2"]}},
+        "x/instances=instance-1,instance-2",
     ),
-    "of different texts": (
-        "domains/d1=B domains/d2=C problems/p1=b problems/p2=c",
-        {"d1": {"problems": ["p1"]}, "d2": {"problems": ["p2"]}},
-    ),
-    "a domain file a problem": ("x/p01-domain=B x/p02-domain=B x/p01=b x/p02=b", {"x": {"problems": ["p01", "p02"]}}),
-    "several domain files": ("b=B c=C p=b q=c", {"b": {"problems": ["p"]}, "c": {"problems": ["q"]}}),
+    "of different texts": ("domains/d1=B domains/d2=C problems/p1=b problems/p2=c", "d1/problems=p1 d2/problems=p2"),
+    "a domain file a problem": ("x/p01-domain=B x/p02-domain=B x/p01=b x/p02=b", "x/problems=p01,p02"),
+    "several domain files": ("b=B c=C p=b q=c", "b/problems=p c/problems=q"),
 }
 
 
@@ -242,12 +222,12 @@ LAYOUTS = {
 def test_layouts(home, tmp_path, files, expected):
     pairs = (word.split("=") for word in files.split())
     suite = import_folder(write(tmp_path / "tree", {f"{name}.pddl": TEXTS[text] for name, text in pairs}), "mine")
-    assert layout(suite) == expected
-    for domain, names in expected.items():
+    found = [(domain, *each) for domain, names in layout(suite).items() for each in names.items()]
+    assert sorted(f"{domain}/{split}={','.join(names)}" for domain, split, names in found) == sorted(expected.split())
+    for domain, split, names in found:
         text = TEXTS["C"] if suite.domain(domain).built_in == "" else TEXTS["B"]
         assert suite.domain_pddl(domain) == text
-        for split, found in names.items():
-            assert len(suite.problems(domain, split.replace("-", "/"))) == len(found)
+        assert len(suite.problems(domain, split.replace("-", "/"))) == len(names)
 
 
 def test_files_of_one_name_are_all_saved(home, tmp_path, caplog):

@@ -1,7 +1,3 @@
-"""The six protocols: training and test data share exactly what the protocol defines."""
-
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 
@@ -143,7 +139,8 @@ def test_shots_are_a_few_of_each_schema_and_are_not_measured():
     for shots in (0, 1, 3):
         splits = protocol_splits("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
         (found[shots],) = (each for each in splits if each.test_domains == ("ferry",))
-    shown = {shots: shown_of(each.replayed().train) for shots, each in found.items()}
+    trained = {shots: each.replayed().train for shots, each in found.items()}
+    shown = {shots: [one for one in trained[shots] if one.task.domain_text.name == "ferry"] for shots in found}
     assert shown[0] == []
     schemas = {each.action.name for each in found[0].held_out("ferry").transitions}
     for shots in (1, 3):
@@ -156,10 +153,6 @@ def test_shots_are_a_few_of_each_schema_and_are_not_measured():
         assert list(found[shots].replayed().domains) == ["satellite", "ferry"]
     assert said(shown[1]) <= said(shown[3])
     assert len({each.sha256 for each in found.values()}) == 3
-
-
-def shown_of(transitions):
-    return [each for each in transitions if each.task.domain_text.name == "ferry"]
 
 
 @pytest.mark.parametrize(("protocol", "shots"), [("cross-domain", 1), ("leave-one-out", -1)])

@@ -1,7 +1,3 @@
-"""Records of rollouts: writing, replay, and data derived without a planning library."""
-
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -125,8 +121,7 @@ def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
     bare = Planner(Writing(lambda *_: 1.0), keep="plan").solve(two_blocks)
     for each in (rollout, read, bare):
         assert each.steps[0].written == (("pick-up", 0.75), ("b0", 1.0))
-        assert each.written == (("pick-up", 0.75), ("b1", 1.0))
-        assert each.reason == "no"
+        assert (each.written, each.reason) == ((("pick-up", 0.75), ("b1", 1.0)), "no")
 
 
 def test_a_file_that_is_to_be_compressed_holds_the_same(rollouts, tmp_path):
@@ -141,10 +136,6 @@ def test_a_file_that_is_to_be_compressed_holds_the_same(rollouts, tmp_path):
     packed.write_bytes(before[:-20])
     with pytest.raises(StoreError, match=r"r\.jsonl\.gz: cut or changed"):
         read_heads(packed)
-
-
-def lines_of(file):
-    return file.read_text().splitlines(keepends=True)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +163,7 @@ def lines_of(file):
 def test_damaged_records_are_refused_in_one_sentence(rollouts, tmp_path, damage, words):
     file = tmp_path / "rollouts.jsonl"
     write_rollouts(file, rollouts[:1])
-    file.write_text("".join(damage(lines_of(file))))
+    file.write_text("".join(damage(file.read_text().splitlines(keepends=True))))
     with pytest.raises(StoreError, match=words) as caught:
         read_rollouts(file)
     assert "rollouts.jsonl" in str(caught.value)
@@ -242,12 +233,9 @@ def test_a_records_names_are_read_as_they_are_written_today():
     record = {"method": "contrastive_jumps", "variant": "aiw+by=dynamic", "seed": "13", "other": 5}
     assert read_subject(record) == Subject(method="contrastive-jumps", variant="aiw", seed=13, selected_by="dynamic")
     assert read_subject({"seed": None, "suite": None}) == Subject()
+    assert Subject(method="m", decoding="default") == Subject(method="m") == read_subject({"method": "m"})
     again = Subject(method="m", variant="v", domain="d", split="s", seed=0, decoding="greedy", selected_by="loss")
     assert read_subject(again.record()) == again
-
-
-def test_the_methods_own_decoding_has_one_word():
-    assert Subject(method="m", decoding="default") == Subject(method="m") == read_subject({"method": "m"})
 
 
 def test_a_planner_is_told_with_what_sets_it_apart():

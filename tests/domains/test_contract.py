@@ -1,7 +1,3 @@
-"""Contract tests of every built-in domain."""
-
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
@@ -27,9 +23,7 @@ def problem_of(domain, text):
 
 
 def test_an_unknown_domain_is_named_with_those_there_are():
-    with pytest.raises(
-        InputError, match="unknown domain 'sokobanana'; expected one of blocksworld, childsnack, depot,"
-    ):
+    with pytest.raises(InputError, match="unknown domain 'sokobanana'; expected one of blocksworld, childsnack, d"):
         get_domain("sokobanana")
     assert canonical_name("sokobanana") == "sokobanana"
 
@@ -96,6 +90,7 @@ def test_a_size_between_others_is_told_both():
         sparse.check_size(12)
     with pytest.raises(ConfigurationError, match=r"no problem of exactly 23 objects; try 20$"):
         sparse.check_size(23)
+    assert [sparse.sizes.nearest(size) for size in (7, 8, 10, 30)] == [5, 10, 10, 20]
 
 
 def test_sizes_without_problems_are_refused():

@@ -1,11 +1,6 @@
 """Drawings show every fluent, name every object, mark the satisfied goals, and escape every name."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from math import dist
@@ -20,7 +15,6 @@ from sgp.domains.domain import Scene
 from sgp.domains.drawing.layout import keep_places
 from sgp.domains.drawing.places import _spots, by_directions, by_distance, from_names
 from sgp.planning.pddl import Atom, Literal, Parameter, Problem, read_both, read_domain, read_problem
-from sgp.planning.task import Task
 
 FERRY = read_domain(
     """(define (domain barge)
@@ -151,17 +145,17 @@ def test_names_are_text_never_markup(made):
 
 @pytest.mark.slow
 def test_the_same_scene_is_drawn_alike_in_every_process():
+    from tests.conftest import python  # here, because it brings the planning library, which drawings do not need
+
     code = (
         "from tests.domains.test_drawing import EVERY\nfrom sgp.domains import draw_goal, draw_scene\n"
         "import hashlib, sys\ndrawn = [draw(*made()) for made in EVERY.values() for draw in (draw_scene, draw_goal)]\n"
         "assert not {'pymimir', 'torch', 'wlplan'} & set(sys.modules)\n"
         "print(hashlib.sha256(''.join(drawn).encode()).hexdigest())"
     )
-    printed = {
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
-        for env in ({**os.environ, "PYTHONHASHSEED": seed} for seed in "123")
-    }
+    printed = {python("-c", code, PYTHONHASHSEED=seed).stdout for seed in "123"}
     assert len(printed) == 1
+    assert "" not in printed
 
 
 def test_towers_keep_their_order_while_blocks_move():
@@ -184,12 +178,8 @@ def test_cells_stand_where_their_names_tell_unless_the_links_contradict():
     assert from_names(cells, [("c4-7", "c5-7"), ("c4-7", "c4-8")]) == {"c4-7": (0, 0), "c5-7": (1, 0), "c4-8": (0, 1)}
     assert from_names(cells, [("c5-7", "c4-8")]) is None
     assert from_names(["a", "b"], []) is None
-    assert by_distance(["a", "b", "c", "d"], [("a", "b"), ("a", "c")]) == {
-        "a": (0, 0),
-        "b": (1, 0),
-        "c": (1, 1),
-        "d": (0, 2),
-    }
+    found = by_distance(["a", "b", "c", "d"], [("a", "b"), ("a", "c")])
+    assert found == {"a": (0, 0), "b": (1, 0), "c": (1, 1), "d": (0, 2)}
 
 
 def test_cells_stand_where_directions_tell_unless_they_contradict_each_other():
@@ -246,6 +236,8 @@ NAMELESS = {"goldminer"}  # moving objects are drawn without names
 
 def walk(domain, size, steps=40):
     """Scenes of a random walk, and the action between consecutive ones; the walk stops at a dead end."""
+    from sgp.planning.task import Task  # here, because drawings alone need no planning library
+
     rng = np.random.default_rng(7)
     task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
     state, scenes, actions = task.init, [], []

@@ -1,7 +1,5 @@
 """Domains of the IPC 2023 learning track: sizes and plans worked out by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 
@@ -14,6 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.task import Task, replay
+from tests.sampling import connected
 
 
 def task_of(name, seed=0, **arguments):
@@ -81,13 +80,7 @@ def test_roads_of_transport_reach_every_location():
     task = task_of("transport", 3, vehicles=1, packages=1, locations=30, capacity=2)
     roads = {atom.objects for atom in task.static_atoms if atom.predicate == "road"}
     assert all((second, first) in roads for first, second in roads)
-    reached, border = {"l1"}, ["l1"]
-    while border:
-        here = border.pop()
-        new = {there for first, there in roads if first == here} - reached
-        reached |= new
-        border += new
-    assert len(reached) == 30
+    assert len(connected("l1", roads)) == 30
 
 
 @pytest.mark.parametrize("allergic", [0, 1, 2])

@@ -7,8 +7,6 @@ earlier vectors, whose texts are embedded anew:
     python tests/encoders/reference_vectors.py FOLDER tests/encoders/minilm-vectors.safetensors NEW.safetensors
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.metadata import version

@@ -1,7 +1,3 @@
-"""Contract tests of the built-in encoders that embed states."""
-
-from __future__ import annotations
-
 from sgp.contracts import EncoderContract
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL

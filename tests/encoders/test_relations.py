@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,12 +31,8 @@ def test_a_state_by_hand(three_blocks):
         "handempty": [(0,), (1,), (2,)],  # one tuple per object
         "on:goal-false": [(0, 1), (1, 2)],
     }
-    assert tuples(encoded, 1) == {
-        "ontable": [(0,), (1,)],
-        "holding": [(2,)],
-        "clear": [(0,), (1,)],
-        "on:goal-false": [(0, 1), (1, 2)],
-    }
+    after = {"ontable": [(0,), (1,)], "holding": [(2,)], "clear": [(0,), (1,)], "on:goal-false": [(0, 1), (1, 2)]}
+    assert tuples(encoded, 1) == after
     assert encoded.weights.tolist() == [2 + 2 + 2 + 3 + 4, 2 + 1 + 2 + 4]
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -81,8 +79,7 @@ def test_a_tree_is_what_the_paper_writes(domain, mode):
         found = tuples(trees)
         ours = {name: rows for name, rows in found.items() if ":added" in name or ":deleted" in name or name[0] == ":"}
         assert ours == expected
-        assert trees.objects == [len(task.objects)]
-        assert trees.candidates == [len(choice)]
+        assert (trees.objects, trees.candidates) == ([len(task.objects)], [len(choice)])
         assert trees.graphs.objects == trees.objects + trees.candidates + trees.depths
         own = {name: rows for name, rows in found.items() if name[0] != ":"}
         assert tuples(bare.encode(task, state, choice)) == own
@@ -158,8 +155,7 @@ def test_constants_types_and_static_atoms_are_the_states_own():
     assert "wants (in q1 v1) to be false" in encoder.refuses(Task(Problem("courier-1", COURIER, COURIER_PROBLEM)))
     assert "road:added" not in encoder.relations, "what no action changes differs in no candidate"
     found = tuples(encoder.encode(task, task.init, Lookahead("types")(task, task.init)))
-    assert len(found["place:type"]) == 3
-    assert len(found["road"]) == 4
+    assert (len(found["place:type"]), len(found["road"])) == (3, 4)
 
 
 AIW = Lookahead("types")

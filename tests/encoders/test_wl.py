@@ -1,7 +1,5 @@
 """wlplan, called state by state on objects of its own parser, is the oracle of the WL encoder."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -110,7 +108,7 @@ def test_the_dimension_of_gripper_and_visitall_is_the_published_one():
 ENCODER = fit("blocksworld")
 
 
-def test_a_vocabulary_of_another_version_or_kind_is_refused():
+def test_a_vocabulary_of_another_version_or_kind_or_of_no_states_is_refused():
     data = json.loads(ENCODER.vocabulary.text)
     for change, words in (
         ({"package_version": "3.0.0"}, r"written by wlplan 3\.0\.0, this package reads that of 2\.1\.0"),
@@ -120,9 +118,6 @@ def test_a_vocabulary_of_another_version_or_kind_is_refused():
             Vocabulary(json.dumps(data | change))
     with pytest.raises(StoreError, match="no complete JSON"):
         Vocabulary(ENCODER.vocabulary.text[:-20])
-
-
-def test_a_vocabulary_needs_states():
     with pytest.raises(ConfigurationError, match="at least one training task"):
         WLEncoder.fit(WLConfig(), [])
 

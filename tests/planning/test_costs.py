@@ -1,7 +1,3 @@
-"""Costs of plans, by hand and by Fast Downward."""
-
-from __future__ import annotations
-
 import json
 import re
 import warnings

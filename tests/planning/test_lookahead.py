@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
@@ -13,7 +11,6 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
 from tests.conftest import COURIER, blocks_problem, pddl_problem
 from tests.planning.test_planner import Indifferent
-from tests.sampling import pairwise
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
@@ -57,9 +54,10 @@ def listed(candidates):
     return [(each.actions, each.state, each.parent) for each in candidates]
 
 
-@pytest.mark.parametrize(
-    ("domain", "mode", "abstraction"), pairwise(DOMAINS, ["grounded", "lifted"], ["none", "types", "base", "goals"])
-)
+MODES, ABSTRACTIONS = ["grounded", "lifted"], ["none", "types", "base", "goals"]
+
+
+@pytest.mark.parametrize(("domain", "mode", "abstraction"), [*product(DOMAINS, MODES, ABSTRACTIONS)])
 def test_candidates_are_those_of_the_definition(domain, mode, abstraction):
     for problem in SUITE.problems(domain, "validation")[:2] + SUITE.problems(domain, "train")[-2:]:
         task = Task(problem, mode)
@@ -116,14 +114,6 @@ def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, min_nove
         assert plans(found) == plans([each for each in whole if len(each.actions) <= last])
 
 
-def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_blocks):
-    assert len(Lookahead(states=2)(three_blocks, three_blocks.init)) == 2
-    with pytest.raises(ConfigurationError, match="abstraction is 'deep'; expected one of none, types, base"):
-        Lookahead("deep")
-    with pytest.raises(ConfigurationError, match="lookahead's layer is 0; expected at least 1"):
-        Lookahead(layer=0)
-
-
 def test_a_dead_end_has_no_candidates():
     stuck = Task(pddl_problem(COURIER, "v - van", "(at v depot)", "(closed depot)"))
     assert not Lookahead()(stuck, stuck.init)
@@ -177,10 +167,15 @@ def test_both_ways_to_search_keep_the_same_layers(layer):
         assert grounded == lifted
 
 
-def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
+def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_blocks):
+    assert len(Lookahead(states=2)(three_blocks, three_blocks.init)) == 2
     assert successors_for("iw") == successors_for("iw", 0) == Lookahead()
     assert successors_for("iw", 1) == Lookahead(min_novel=1)
-    with pytest.raises(ConfigurationError, match="min_novel is -1; expected at least 0"):
-        successors_for("iw", -1)
-    with pytest.raises(ConfigurationError, match="candidates is 'jumps'; expected one of one-step, iw"):
-        successors_for("jumps", 0)
+    for make, words in (
+        (lambda: Lookahead("deep"), "abstraction is 'deep'; expected one of none, types, base"),
+        (lambda: Lookahead(layer=0), "lookahead's layer is 0; expected at least 1"),
+        (lambda: successors_for("iw", -1), "min_novel is -1; expected at least 0"),
+        (lambda: successors_for("jumps", 0), "candidates is 'jumps'; expected one of one-step, iw"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            make()

@@ -1,7 +1,3 @@
-"""State spaces, and relaxed dead ends, against plain searches."""
-
-from __future__ import annotations
-
 import math
 import time
 from collections import deque
@@ -121,10 +117,6 @@ def test_dead_ends_negative_goals_and_unreachable_goals(courier):
     assert set(space.distances) == {math.inf}
 
 
-def test_a_task_that_is_not_grounded_has_no_state_space():
-    assert StateSpace.expand(Task(SUITE.problems("gripper", "train")[0], "lifted"), 10_000) is None
-
-
 TRACK = sgp.load_suite("track")
 
 
@@ -185,10 +177,11 @@ def box(mode=None):
     return task, wrong.state
 
 
-def test_no_dead_end_is_found_where_not_all_actions_are_instantiated():
+def test_dead_ends_and_state_spaces_need_all_actions_instantiated():
     for mode, found in (("grounded", True), ("lifted", False)):
         task, wrong = box(mode)
         assert task.is_relaxed_dead_end(wrong) == found
+        assert (StateSpace.expand(task, 100) is not None) == found
 
 
 def test_a_planner_prunes_dead_ends_where_it_is_asked_to():
@@ -213,8 +206,7 @@ def test_a_limit_holds_while_dead_ends_are_looked_for(monkeypatch):
     monkeypatch.setattr(Task, "is_relaxed_dead_end", slowly)
     problem = Problem("b", BOX, BOX_PROBLEM.replace("a b -", "a b c d e f g h i j k l m n o p q r -"))
     rollout = Planner(Last(), prune_dead_ends=True).solve(Task(problem), Limit(seconds=0.5))
-    assert rollout.outcome is Outcome.TIMEOUT
-    assert rollout.steps == ()
+    assert (rollout.outcome, rollout.steps) == (Outcome.TIMEOUT, ())
 
 
 def test_where_all_are_dead_ends_the_planner_says_so():

@@ -1,7 +1,5 @@
 """Representatives of interchangeable objects against full enumeration by the definition, which swaps objects."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from itertools import combinations, product
@@ -156,7 +154,8 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
     grounded, lifted = Task(problem_of(name), "grounded"), Task(problem_of(name), "lifted")
     lookahead = Lookahead(abstraction, min_novel=64, representatives=representatives)
     for state in walked(grounded, 6, 11):
-        same = lifted.state_of(lifted._indices([atom for atom in grounded.atoms(state) if is_fluent(grounded, atom)]))
+        fluents = [atom for atom in grounded.atoms(state) if atom.predicate in grounded.domain_text.fluent_predicates]
+        same = lifted.state_of(lifted._indices(fluents))
         candidates, others = lookahead(grounded, state), lookahead(lifted, same)
         assert candidates or state != grounded.init
         assert [(each.actions, each.parent) for each in candidates] == [(each.actions, each.parent) for each in others]
@@ -180,10 +179,6 @@ def test_where_very_many_actions_are_applicable_joins_find_the_same_candidates(n
     assert many.joins(representatives=True)
     assert not many.joins(representatives=False)
     assert candidates(many) == expected
-
-
-def is_fluent(task, atom):
-    return atom.predicate in task.domain_text.fluent_predicates
 
 
 @pytest.mark.parametrize("name", [*DOMAINS, "courier", "glue", "towers"])

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import random
-import subprocess
-import sys
 
 import pytest
 from pyperplan import grounding
@@ -15,8 +11,7 @@ from sgp.planning.clock import Clock
 from sgp.planning.instantiation import INSTANCE_BYTES
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.task import Task, missing_goal_atoms, replay
-from tests.conftest import blocks_problem, pddl_problem
-from tests.planning.pymimir_oracle import PymimirOracle
+from tests.conftest import blocks_problem, pddl_problem, python
 
 SUITE = sgp.load_suite("state-centric")
 
@@ -44,13 +39,8 @@ def test_types_constants_negative_preconditions_and_equality(courier):
 
 def test_atoms_hold_static_facts_first_and_no_types(courier):
     atoms = courier.atoms(courier.init)
-    assert atoms[:5] == (
-        Atom("closed", ("mill",)),
-        Atom("road", ("depot", "shop")),
-        Atom("road", ("shop", "depot")),
-        Atom("road", ("depot", "mill")),
-        Atom("road", ("shop", "mill")),
-    )
+    roads = ["depot", "shop"], ["shop", "depot"], ["depot", "mill"], ["shop", "mill"]
+    assert atoms[:5] == (Atom("closed", ("mill",)), *(Atom("road", tuple(each)) for each in roads))
     assert {atom.predicate for atom in atoms} == {"closed", "road", "at"}
     assert len(atoms) == 8
 
@@ -74,11 +64,7 @@ def _pyperplan(problem, folder):
     return grounding.ground(parsed, remove_statics_from_initial_state=False, remove_irrelevant_operators=False)
 
 
-BUNDLED = [
-    (domain, split)
-    for domain in ("blocksworld", "gripper", "logistics", "visitall")
-    for split in ("train", "validation", "interpolation", "extrapolation")
-]
+BUNDLED = [(domain, split) for domain, each in SUITE.domains.items() for split in each.splits]
 
 
 @pytest.mark.parametrize(("domain", "split"), [*BUNDLED[:-1], pytest.param(*BUNDLED[-1], marks=pytest.mark.slow)])
@@ -111,11 +97,13 @@ def test_large_problems_stay_lifted(monkeypatch):
     assert Task(problem).mode == "grounded"
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 60 * 60 - 1)
     assert Task(problem).mode == "grounded", "there is memory for more"
+    with monkeypatch.context() as patch:
+        patch.setattr(task_module, "MOST_LISTED", 10)
+        assert Task(problem).mode == "lifted", "of very many applicable actions only representatives are made"
     monkeypatch.setattr(task_module, "MODEL_BYTES", (2 * 60 * 60 + 2 * 60 - 1) * INSTANCE_BYTES)
     assert Task(problem, "grounded").mode == "grounded"
     lifted = Task(problem)
-    assert lifted.mode == "lifted"
-    assert len(lifted.successors(lifted.init)) == 60
+    assert (lifted.mode, len(lifted.successors(lifted.init))) == ("lifted", 60)
 
 
 def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
@@ -126,13 +114,6 @@ def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
         with Clock(memory=left, held=lambda: 0) as clock, clock.within(60):
             assert Task(problem).mode == mode
     assert Task(problem).mode == "grounded"
-
-
-def test_where_very_many_actions_are_applicable_only_representatives_are_made(monkeypatch):
-    problem = on_table(20)
-    monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
-    monkeypatch.setattr(task_module, "MOST_LISTED", 10)
-    assert Task(problem).mode == "lifted"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +132,6 @@ def test_the_static_part_of_a_goal(goal, holds):
       (:predicates (p ?x) (s ?x)) (:action go :parameters (?x) :precondition (s ?x) :effect (p ?x)))"""
     task = Task(pddl_problem(domain, "a b", "(s a) (p b)", f"(and (p b) {goal})"))
     assert task.static_goal_holds is holds
-    assert task.static_goal_holds == PymimirOracle(task.problem).static_goal_holds
 
 
 PROGRAM = """
@@ -174,5 +154,5 @@ except KeyError:
 
 
 def test_standard_output_is_as_it_was_before_and_after():
-    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    found = python("-c", PROGRAM)
     assert (found.stdout.split(), found.stderr, found.returncode) == (["before", "between", "after"], "", 0)

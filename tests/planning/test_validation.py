@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import stat
 import sys
 from dataclasses import replace
@@ -208,9 +206,8 @@ WORDS = (
     "after within always sometime at-most-once sometime-after sometime-before always-within hold-during hold-after "
     "is-violated minimize maximize total-time define domain problem duration name"
 )
-CONNECTIVES = (
-    "preference number increase decrease assign scale-up scale-down and or not imply forall exists when either"
-)
+CONNECTIVES = "and or not imply forall exists when either preference number increase decrease assign"
+CONNECTIVES += " scale-up scale-down"
 PLACES = ["TYPE", "PREDICATE", "CONSTANT", "ACTION", "VARIABLE", "OBJECT"]
 
 # Types that are no tree, a variable of a supertype, quantifiers over types, a constant, conditional effects.
