@@ -160,7 +160,7 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     assert (words, (1,)) in told(tied, [open_])
 
 
-def test_a_reason_comes_first_and_goals_that_are_given_up_or_never_held_are_named():
+def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving_the_expert():
     steps = (["(p x)"], ()), (["(p y)"], ()), (["(q x)"], ["(p x)"]), (["(p x)"], ["(p y)"]), ((), ["(p x)"])
     found = dict(told(*([choice(f"(a {'xyz'[n % 3]})", 1.0, *each)] for n, each in enumerate(steps))))
     assert found["On 3 of 5 steps a satisfied goal was undone, most often '(p x)' (2 times)"] == (3, 4, 5)
@@ -172,9 +172,6 @@ def test_a_reason_comes_first_and_goals_that_are_given_up_or_never_held_are_name
     assert not any("changes nothing" in sentence for sentence, _ in found)
     never = "3 of 3 goals were never satisfied: '(p x)', '(p y)', '(p z)'"
     assert told([rejected, rejected])[1:] == [(never, (2,))]
-
-
-def test_leaving_the_expert_tells_what_the_model_thought_of_its_action():
     expert = ["(a x)", "(a y)"]
     first = [choice("(a x)", 1.0, ["(q x)"])]
     second = [choice("(a z)", 1.0, ["(q z)"]), choice("(a x)", 2.0, ["(far)"]), choice("(a y)", 3.0, ["(q y)"])]

@@ -47,16 +47,13 @@ def test_scores_read_back_equal(name, tmp_path):
     assert (tmp_path / name).read_text().count("0.30000000000000004") == 2
 
 
-def test_rows_are_selected_by_value_by_several_and_by_a_missing_one():
+def test_rows_are_selected_by_value_and_the_papers_table_is_complete():
     scores = to_frame([SCORE, replace(SCORE, size=4, seed=14), replace(SCORE, size=5, domain="logistics", seed=None)])
     assert list(select(scores, size=None).seed) == [13]
     assert list(select(scores, domain=["gripper", "ferry"], metric="coverage")["size"].fillna(0)) == [0, 4]
     assert list(select(scores, seed=14)["size"]) == [4]
     assert set(scores.planner) == {"state-centric wl-xgboost-delta"}
     assert load_scores("measured/no-such-file").empty
-
-
-def test_the_papers_table_is_complete():
     scores = load_scores("published/state-centric")
     table = scores[scores.table == "1"]
     assert len(table) == 4 * 3 * 17  # domains, splits, columns

@@ -58,13 +58,16 @@ def solved(task, row, how):
 
 
 @pytest.mark.parametrize("how", ["greedy", "applicable"])
-def test_what_is_written_is_what_is_done(task, plan, how):
+def test_what_is_written_is_what_is_done_also_where_all_tokens_are_nearly_alike(task, plan, how):
     rollout = solved(task, script(task, plan), how)
     assert rollout.solved
     assert rollout.plan == plan
     assert [word for word, _ in rollout.steps[0].written] == [plan[0].name, *plan[0].objects]
     assert all(0.9 < probability < 1 for _, probability in rollout.steps[0].written)
     assert rollout.written == ()
+    # Both take the first action in the order of the PDDL among those tied with the best token of all.
+    policy = WrittenActions(Doubtful(script(task, plan)), TOKENS, how)
+    assert sgp.Planner(policy, one_step, revisits=True).solve(task, sgp.Limit(actions=len(plan))).plan == plan
 
 
 def test_failures_of_writing_are_reported_and_a_sequence_that_is_too_long_is_refused(task, plan):
@@ -113,13 +116,6 @@ class Doubtful(Script):
         return logits
 
 
-@pytest.mark.parametrize("how", ["greedy", "applicable"])
-def test_applicable_solves_what_greedy_solves_where_all_tokens_are_nearly_alike(how, task, plan):
-    """Both take the first action in the order of the PDDL among those tied with the best token of all."""
-    policy = WrittenActions(Doubtful(script(task, plan)), TOKENS, how)
-    assert sgp.Planner(policy, one_step, revisits=True).solve(task, sgp.Limit(actions=len(plan))).plan == plan
-
-
 def test_greedy_goes_on_behind_the_goal_and_takes_no_goal_state_that_was_not_written(task, plan):
     """A pick and a drop after the goal do no harm; picking the last ball up again does."""
     last = task.init
@@ -155,7 +151,7 @@ def network(kind, seed=4):
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
-def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
+def test_twenty_actions_are_written_as_if_all_was_read_again_and_continuations_are_kept_apart(kind, task):
     """Against one pass over the whole sequence without cached keys and values."""
     writer, prefixes, row = network(kind), [], [BEGIN]
 
@@ -176,6 +172,20 @@ def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
         given, row = (), [*TOKENS.sequence(task, task.init, naming).tolist(), *row[1:]]
     whole, _ = writer.model(*given, torch.tensor([row]), torch.ones(1, len(row), dtype=torch.bool))
     assert np.abs(prefixes[-1].logits - whole[0, -1].detach().numpy()).max() < 1e-4
+    # Two continuations of one prefix, and two of the first of these, against each of them alone.
+    writer = network(kind)
+    inputs = DecoderInput(task, task.init, TOKENS.drawn_naming(task))
+    token = min(TOKENS.schemas)
+    (begun,) = writer.begin(TOKENS, [inputs])
+    first, second = writer.write([begun, begun], [[token, 20], [token + 1, 21, 22]])
+    (third,) = writer.write([first], [[23]])
+    (fourth,) = writer.write([first], [[24]])
+    for prefix, row in ((third, [token, 20, 23]), (fourth, [token, 20, 24]), (second, [token + 1, 21, 22])):
+        (fresh,) = writer.begin(TOKENS, [inputs])
+        (again,) = writer.write([fresh], [row])
+        assert np.allclose(prefix.logits, again.logits, atol=1e-5)
+        (onward,), (same,) = (writer.write([each], [[25]]) for each in (prefix, again))
+        assert np.allclose(onward.logits, same.logits, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
@@ -229,24 +239,6 @@ def test_problems_that_are_solved_together_are_solved_as_alone(kind, how):
         assert (alone.plan, alone.outcome, alone.reason) == (rollout.plan, rollout.outcome, rollout.reason)
         for one, other in zip(alone.steps, rollout.steps, strict=True):
             assert np.allclose(one.costs, other.costs, rtol=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["plans", "sequence"])
-def test_what_is_written_behind_the_same_tokens_is_kept_apart(kind, task):
-    """Two continuations of one prefix, and two of the first of these, against each of them alone."""
-    writer = network(kind)
-    inputs = DecoderInput(task, task.init, TOKENS.drawn_naming(task))
-    token = min(TOKENS.schemas)
-    (begun,) = writer.begin(TOKENS, [inputs])
-    first, second = writer.write([begun, begun], [[token, 20], [token + 1, 21, 22]])
-    (third,) = writer.write([first], [[23]])
-    (fourth,) = writer.write([first], [[24]])
-    for prefix, row in ((third, [token, 20, 23]), (fourth, [token, 20, 24]), (second, [token + 1, 21, 22])):
-        (fresh,) = writer.begin(TOKENS, [inputs])
-        (again,) = writer.write([fresh], [row])
-        assert np.allclose(prefix.logits, again.logits, atol=1e-5)
-        (onward,), (same,) = (writer.write([each], [[25]]) for each in (prefix, again))
-        assert np.allclose(onward.logits, same.logits, atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["regrounding", "ranked"])

@@ -26,7 +26,7 @@ SHOWN = pd.DataFrame(
 )
 
 
-def test_every_rate_is_a_dot_within_its_interval_and_panels_and_lines_stand_in_the_order_given():
+def test_rates_are_dots_within_their_intervals_in_the_order_given_and_names_are_text():
     drawn = {}
     for trace in rates(SHOWN, "Coverage").data:
         for x, more, less in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True):
@@ -38,9 +38,6 @@ def test_every_rate_is_a_dot_within_its_interval_and_panels_and_lines_stand_in_t
     assert [each.text for each in figure.layout.annotations] == ["gripper", "visitall"]
     assert list(figure.layout.yaxis.ticktext) == ["delta", "state"]
     assert figure.layout.xaxis.title.text == "share"
-
-
-def test_names_are_text():
     shown = pd.DataFrame([("<b>p</b>", "<i>l</i>", "<u>s</u>", 0.5, 2)], columns=COLUMNS)
     text = rates(shown, "<a>t</a>").to_json()
     assert not any(mark in text for mark in ("<b>", "<i>", "<u>", "<a>", r"\u003cb\u003e"))

@@ -54,7 +54,7 @@ def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
             read_attempts(file)
 
 
-def test_failures_begin_with_what_stopped_a_planner():
+def test_failures_begin_with_what_stopped_a_planner_and_tables_escape_markup():
     rows = [row(Outcome.HORIZON, size=n, problem=f"h{n}") for n in (9, 5, 7)]
     rows += [row(Outcome.TIMEOUT), row(), row(Outcome.MEMORY, variant="w")]
     words = [each.words for each in failures_table(attempts_frame(rows)).rows]
@@ -63,6 +63,16 @@ def test_failures_begin_with_what_stopped_a_planner():
         ("timeout", "m v", "d", "validation", "1", "p (4 objects)"),
         ("horizon", "m v", "d", "validation", "3", "h5 (5 objects)"),
     ]
+    from rich.console import Console
+
+    shown_table = Table("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
+    assert shown_table.markdown() == "| a | [b] |\n| --- | --- |\n| x/y | [red]z[/red] |\n| **h** |  |\n\n[note]\n"
+    console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(shown_table.terminal())
+    shown = console.export_text()
+    assert "[red]z[/red]" in shown
+    assert "[note]" in shown
+    assert "<td>[red]z[/red]</td>" in shown_table.html()
 
 
 def report(folder, scores, rows=(), published=()):
@@ -127,16 +137,3 @@ def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
     for title in ("Unsolved", "Coverage", "Size", "Plan length", "Time", "Diagnostics", "Details", "Measured"):
         assert f"<h2>{title}</h2>" in text
     assert "symt-ed regrounding, published" in text
-
-
-def test_tables_escape_what_would_be_markup():
-    from rich.console import Console
-
-    shown_table = Table("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
-    assert shown_table.markdown() == "| a | [b] |\n| --- | --- |\n| x/y | [red]z[/red] |\n| **h** |  |\n\n[note]\n"
-    console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(shown_table.terminal())
-    shown = console.export_text()
-    assert "[red]z[/red]" in shown
-    assert "[note]" in shown
-    assert "<td>[red]z[/red]</td>" in shown_table.html()

@@ -107,7 +107,7 @@ def test_a_loss_that_is_not_finite_is_an_error_and_the_epochs_before_stay(tmp_pa
     assert [each.number for each in train(tmp_path / "c", epochs=3, after=2)] == [3]
 
 
-def test_the_last_checkpoints_are_kept_and_those_after_an_earlier_one_are_not(tmp_path):
+def test_the_last_checkpoints_are_kept_and_those_of_others_or_damaged_ones_are_refused(tmp_path):
     checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
     for number in (2, 4, 6):
         checkpoints.save(TrainingProgress(number, 2, 0.5), parts)
@@ -116,10 +116,6 @@ def test_the_last_checkpoints_are_kept_and_those_after_an_earlier_one_are_not(tm
     assert checkpoints.resume(parts, 3) == TrainingProgress()
     checkpoints.save(TrainingProgress(2), parts)
     assert names(tmp_path) == ["epoch2.safetensors"]
-
-
-def test_other_trainings_and_damaged_files_are_refused(tmp_path):
-    checkpoints, parts = Checkpoints(tmp_path, "t"), parts_of()
     checkpoints.save(TrainingProgress(2), parts)
     with pytest.raises(StoreError, match=r"epoch2\.safetensors is of another training; delete .* and train again$"):
         Checkpoints(tmp_path, "other").resume(parts)

@@ -26,7 +26,7 @@ def blocks():
     return sgp.trajectories(SUITE, "blocksworld", "train")[:2]
 
 
-def test_experts_label_whatever_they_reach_later(blocks):
+def test_experts_label_whatever_they_reach_later_also_where_the_state_space_is_too_large(blocks):
     decisions = labelled("expert", blocks, Lookahead("types"))
     for trajectory in blocks:
         own = [each for each in decisions if each.task is trajectory.task]
@@ -35,6 +35,13 @@ def test_experts_label_whatever_they_reach_later(blocks):
         for step, each in enumerate(own):
             right = {each.choice[place].state for place in np.flatnonzero(each.positive)}
             assert right == {other.state for other in each.choice} & set(trajectory.states[step + 1 :])
+    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
+    assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
+    task = sgp.Task(sgp.Problem("g", GLUE, GLUE_PROBLEM))
+    trajectory = Trajectory.of(task, task.successors(task.init)[0].actions)
+    (decision,) = labelled("optimal", [trajectory], one_step)
+    assert [str(each.actions[0]) for each in decision.choice] == ["(fix a)", "(fix b)"]
+    assert decision.positive.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("successors", [one_step, Lookahead("types")], ids=["one-step", "aiw"])
@@ -58,16 +65,6 @@ def test_the_longest_labels_are_the_farthest_of_the_right_ones(blocks, source):
         most = max(actions[one.positive])
         assert other.positive.tolist() == (one.positive & (actions == most)).tolist()
     assert any(one.positive.sum() > other.positive.sum() for one, other in zip(every, longest, strict=True))
-
-
-def test_a_state_space_that_is_too_large_leaves_the_experts_labels_and_dead_ends_are_wrong(blocks):
-    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("expert", blocks, one_step)
-    assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
-    task = sgp.Task(sgp.Problem("g", GLUE, GLUE_PROBLEM))
-    trajectory = Trajectory.of(task, task.successors(task.init)[0].actions)
-    (decision,) = labelled("optimal", [trajectory], one_step)
-    assert [str(each.actions[0]) for each in decision.choice] == ["(fix a)", "(fix b)"]
-    assert decision.positive.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])

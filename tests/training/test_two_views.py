@@ -49,7 +49,7 @@ def test_examples_are_optimal_plans_from_anywhere_and_all_of_them(data):
     assert first == right
 
 
-def test_large_problems_give_their_experts_plan_and_goal_states_are_examples_for_heuristics_alone(data):
+def test_large_problems_give_their_experts_plan_and_batches_have_plans_of_like_lengths(data):
     (large,) = sources(data.train[-1:], 10, goals=True)
     assert isinstance(large, ExpertsPlan)
     found, plan = draw([large], 200, np.random.default_rng(1)), data.train[-1].actions
@@ -58,6 +58,16 @@ def test_large_problems_give_their_experts_plan_and_goal_states_are_examples_for
     for goals in (True, False):
         found = draw(sources(data.train[:1], 100_000, goals), 300, np.random.default_rng(2))
         assert any(not example.plan for example in found) == goals
+    drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
+    tokens = sgp.Tokens(sgp.Vocabulary(data.train[0].task.domain_text))
+    of_states = _similar_lengths(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
+    assert all(len({len(each.task.objects) for each in batch}) <= 2 for batch in of_states)
+    batches = _similar_lengths(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
+    assert sorted(map(len, batches)) == [2, *[8] * 6]
+    assert sorted(id(each) for batch in batches for each in batch) == sorted(map(id, drawn))
+    spans = sorted((min(len(each.plan) for each in batch), max(len(each.plan) for each in batch)) for batch in batches)
+    assert all(one[1] <= two[0] for one, two in pairwise(spans))
+    assert [len(batch[0].plan) for batch in batches] != sorted(len(batch[0].plan) for batch in batches)
 
 
 def saved(checkpoint, folder):
@@ -133,16 +143,3 @@ def test_what_is_copied_is_told(data, tmp_path):
         right += [begun.logits.argmax() == token] if token >= tokens.vocabulary.first_name else []
         (begun,) = Writer(model, "cpu").write([begun], [[token]])
     assert float(found.copied) == pytest.approx(np.mean(right))
-
-
-def test_batches_have_plans_of_like_lengths_and_leave_none_out(data):
-    drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
-    tokens = sgp.Tokens(sgp.Vocabulary(data.train[0].task.domain_text))
-    of_states = _similar_lengths(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
-    assert all(len({len(each.task.objects) for each in batch}) <= 2 for batch in of_states)
-    batches = _similar_lengths(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
-    assert sorted(map(len, batches)) == [2, *[8] * 6]
-    assert sorted(id(each) for batch in batches for each in batch) == sorted(map(id, drawn))
-    spans = sorted((min(len(each.plan) for each in batch), max(len(each.plan) for each in batch)) for batch in batches)
-    assert all(one[1] <= two[0] for one, two in pairwise(spans))
-    assert [len(batch[0].plan) for batch in batches] != sorted(len(batch[0].plan) for batch in batches)

@@ -118,7 +118,7 @@ def test_hostile_names_are_data_alone_in_pages_and_files_that_request_nothing_fr
     assert json.loads(EMBEDDED.search(page).group(1)) == data
 
 
-def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page(solved, tmp_path):
+def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page_and_other_files_are_named(solved, tmp_path):
     about = {"method": "m", "variant": "v"}
     write_rollouts(tmp_path / "r.jsonl", [solved], about)
     sgp.export_html(solved, tmp_path / "living.html", about)
@@ -127,9 +127,6 @@ def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page(solved, t
     pages = {(tmp_path / f"{name}.html").read_text() for name in ("living", "file", "recorded")}
     assert len(pages) == 1
     assert "<title>p: m v</title>" in pages.pop()
-
-
-def test_what_holds_no_rollout_is_named(tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(InputError, match=r"empty\.jsonl contains no rollout"):
         sgp.export_html(tmp_path / "empty.jsonl", tmp_path / "x.html")

@@ -41,7 +41,7 @@ def test_recorded_rollouts_tell_what_is_left_at_every_state_or_at_none():
 
 
 @pytest.mark.browser
-def test_marks_have_shapes_words_and_keys(open_page, solved):
+def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_happens(open_page, solved):
     ends = [float("inf")] * (len(solved.steps) - 2)
     page = open_page(as_recorded(solved, left=Remaining((9.0, 9.0, 11.0, *ends), True).record()))
     marks, scrubber = page.locator(".lapses i"), page.locator("input[type=range]")
@@ -60,10 +60,6 @@ def test_marks_have_shapes_words_and_keys(open_page, solved):
     expect_step(page, 1)
     press(page, "?")
     assert "next or previous mark on the scrubber" in page.locator(".help").inner_text()
-
-
-@pytest.mark.browser
-def test_what_a_prediction_expects_stands_below_what_happens(open_page, solved):
     recorded = as_recorded(solved)
     first = recorded.steps[0]["candidates"][0]
     changes = [[first["add"][0], True, 0.83], [first["delete"][0], False, 0.83]]

@@ -44,7 +44,7 @@ def open_cell(browser, tmp_path):
         page.close()
 
 
-def test_the_widget_has_the_players_data_and_script_and_names_a_step_that_is_not_there(recorded):
+def test_the_widget_has_the_players_data_and_script_also_for_two_rollouts(recorded, solved):
     widget = sgp.show(recorded)
     assert (widget.data, widget.step) == (playback(recorded), 1)
     assert widget._esm == sgp.viewer.script("player")
@@ -56,9 +56,6 @@ def test_the_widget_has_the_players_data_and_script_and_names_a_step_that_is_not
     with pytest.raises(traitlets.TraitError, match="no step -3"):
         sgp.show(recorded, step=-3)
     assert widget.step == widget.last
-
-
-def test_two_rollouts_are_compared_by_actions(recorded, solved):
     expert = sgp.viewer.expert_rollout(recorded)
     widget = sgp.show(recorded, expert, step=3)
     assert (widget.data, widget._esm) == (comparison(recorded, expert), sgp.viewer.script("compare"))
@@ -107,7 +104,7 @@ def test_keys_within_the_player_step_and_others_are_the_notebooks(open_cell, rec
 
 
 @pytest.mark.browser
-def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solved):
+def test_the_link_into_the_dashboard_follows_the_step_and_a_comparison_is_walked(open_cell, recorded, solved):
     widget = sgp.show(recorded)
     page = open_cell(widget)
     link = page.get_by_role("link", name="open this step in the dashboard")
@@ -123,10 +120,6 @@ def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solve
     page = open_cell(sgp.show(solved))  # not recorded in the dashboard
     assert page.get_by_role("link").count() == 0
     assert page.get_by_role("button", name="Copy a link").count() == 0
-
-
-@pytest.mark.browser
-def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
     widget = sgp.show(recorded, sgp.viewer.expert_rollout(recorded))
     page = open_cell(widget)
     page.locator(".sgp").focus()

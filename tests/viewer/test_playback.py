@@ -58,7 +58,7 @@ def test_what_steps_name_is_said_in_english_once_and_a_drawing_is_cut_and_put_to
     assert ["".join(data["elements"][each] for each in frame["picture"]) for frame in data["frames"]] == expected
 
 
-def test_candidates_stand_in_rank_order_and_ties_are_between_open_ones(unsolved, two_blocks, solved):
+def test_candidates_stand_in_rank_order_with_ties_and_what_a_prediction_expects(unsolved, two_blocks, solved):
     data = playback(as_recorded(unsolved))
     for step, shown in zip(unsolved.steps, data["steps"], strict=True):
         costs = sorted(map(float, step.costs))
@@ -75,6 +75,12 @@ def test_candidates_stand_in_rank_order_and_ties_are_between_open_ones(unsolved,
         assert least
         assert shown["shut"] == [rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]]
     assert {shown["tie"] for shown in data["steps"]} == {True, False}
+    recorded = as_recorded(unsolved)
+    atom = recorded.steps[0]["candidates"][0]["add"][0]
+    first = {**recorded.steps[0], "expects": {"changes": [[atom, True, 0.83]], "nothing": 0.1}}
+    data = playback(replace(recorded, loaded=(first, *recorded.steps[1:])))
+    assert data["steps"][0]["expects"] == {"changes": [[data["atoms"].index(atom), True, 0.83]], "nothing": 0.1}
+    assert data["steps"][1]["expects"] is None
 
 
 def test_names_are_escaped_rejected_candidates_come_last_and_damage_is_one_sentence(hostile):
@@ -109,22 +115,7 @@ def test_the_plateau_is_the_longest_stretch_without_a_new_least(open_counts, exp
     assert plateau(open_counts) == expected
 
 
-def test_what_a_prediction_expects_is_shown_by_the_atoms_numbers(unsolved):
-    recorded = as_recorded(unsolved)
-    atom = recorded.steps[0]["candidates"][0]["add"][0]
-    first = {**recorded.steps[0], "expects": {"changes": [[atom, True, 0.83]], "nothing": 0.1}}
-    data = playback(replace(recorded, loaded=(first, *recorded.steps[1:])))
-    assert data["steps"][0]["expects"] == {"changes": [[data["atoms"].index(atom), True, 0.83]], "nothing": 0.1}
-    assert data["steps"][1]["expects"] is None
-
-
 EXPERT = parse_plan("(unstack c a)\n(put-down c)\n(pick-up b)\n(stack b c)\n(pick-up a)\n(stack a b)")
-
-
-def test_effects_of_the_pddl_lead_where_the_planning_library_leads(three_blocks, courier):
-    for task, actions in ((three_blocks, EXPERT), (courier, parse_plan("(drive v1 depot shop)"))):
-        states = [frozenset(task.atoms(state)) for state in replay(task, actions)]
-        assert expert_states(read_domain(task.problem.domain_pddl), states[0], actions) == states
 
 
 def test_candidates_on_the_experts_way_and_steps_that_leave_it_are_marked(solved, unsolved):
@@ -175,7 +166,7 @@ def test_rollouts_part_at_the_first_action_that_differs_and_some_cannot_be_compa
         comparison(as_recorded(solved), hostile)
 
 
-def test_the_experts_plan_is_replayed_by_the_text_of_the_domain_and_never_parts_from_itself(solved):
+def test_the_experts_plan_is_replayed_by_the_text_of_the_domain(solved, three_blocks, courier):
     recorded = as_recorded(solved)
     expert = expert_rollout(as_recorded(solved, expert=solved.plan))
     assert expert.about.model == "expert's plan"
@@ -184,6 +175,9 @@ def test_the_experts_plan_is_replayed_by_the_text_of_the_domain_and_never_parts_
         assert data["equal"] == list(range(len(solved.plan) + 1))
         left, right = data["sides"]
         assert [frame["open"] for frame in left["frames"]] == [frame["open"] for frame in right["frames"]]
+    for task, actions in ((three_blocks, EXPERT), (courier, parse_plan("(drive v1 depot shop)"))):
+        states = [frozenset(task.atoms(state)) for state in replay(task, actions)]
+        assert expert_states(read_domain(task.problem.domain_pddl), states[0], actions) == states
 
 
 def test_a_branch_is_written_read_and_branched_from_again_and_has_a_row_below_its_parent(solved, unsolved):
