@@ -91,6 +91,11 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
 
 
 def test_generators_that_fail_change_or_break_their_promise_are_sentences(home):
+    for tracked in (False, True):
+        other = replace(source(ANYWHERE), tracked=tracked)
+        scaling(WALKERS["right"], other, 9, sgp.ScalingConfig(**FEW, largest=2))
+    assert len(list(home.glob("scaling/*/2.json"))) == 2, "sources share no attempts"
+
     def closed(**options):
         return source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True), **options))
 
@@ -99,10 +104,6 @@ def test_generators_that_fail_change_or_break_their_promise_are_sentences(home):
         scaling(WALKERS["wrong"], closed(), 9, ALL)
     with pytest.raises(InputError, match=r"problems of walking with 2 objects and seed 0 are all proven unsolvable"):
         scaling(WALKERS["right"], closed(solvable=False), 9, ALL)
-    for tracked in (False, True):
-        other = replace(source(ANYWHERE), tracked=tracked)
-        scaling(WALKERS["right"], other, 9, sgp.ScalingConfig(**FEW, largest=2))
-    assert len(list(home.glob("scaling/*/2.json"))) == 2
 
     def failing(rng, rooms):
         raise KeyError("door")
