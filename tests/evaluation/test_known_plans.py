@@ -90,12 +90,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
 
 
-def test_generators_that_fail_change_or_break_their_promise_are_sentences(home):
-    for tracked in (False, True):
-        other = replace(source(ANYWHERE), tracked=tracked)
-        scaling(WALKERS["right"], other, 9, sgp.ScalingConfig(**FEW, largest=2))
-    assert len(list(home.glob("scaling/*/2.json"))) == 2, "sources share no attempts"
-
+def test_a_proof_against_a_promise_and_a_size_of_unsolvable_problems_alone_are_errors(home):
     def closed(**options):
         return source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True), **options))
 
@@ -104,6 +99,13 @@ def test_generators_that_fail_change_or_break_their_promise_are_sentences(home):
         scaling(WALKERS["wrong"], closed(), 9, ALL)
     with pytest.raises(InputError, match=r"problems of walking with 2 objects and seed 0 are all proven unsolvable"):
         scaling(WALKERS["right"], closed(solvable=False), 9, ALL)
+
+
+def test_a_generator_that_fails_or_changes_is_a_sentence_and_sources_share_no_attempts(home):
+    for tracked in (False, True):
+        other = replace(source(ANYWHERE), tracked=tracked)
+        scaling(WALKERS["right"], other, 9, sgp.ScalingConfig(**FEW, largest=2))
+    assert len(list(home.glob("scaling/*/2.json"))) == 2
 
     def failing(rng, rooms):
         raise KeyError("door")
