@@ -94,11 +94,6 @@ class DisplacementModel:
         """Return the states' embeddings [n, D]."""
         return np.asarray(self.encoder_of(task).embed(task, states))
 
-    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
-        """Return the states' embeddings [n, D], for kind "renamed" with the action's arguments renamed."""
-        encoder = self.encoder_of(task)
-        return seen_from(encoder, task, states, action) if self.kind == "renamed" else encoder.embed(task, states)
-
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """Return the predicted embeddings [n, D]; kind "renamed" renames the arguments of each action."""
         encoder, pairs = self.encoder_of(task), list(zip(states, actions, strict=True))
@@ -111,7 +106,8 @@ class DisplacementModel:
             case "induction":
                 return np.array([encoder.embed_atoms(self._after(task, *pair)) for pair in pairs])
             case "renamed":
-                predicted = np.array([self.embed_seen(task, [state], action)[0] for state, action in pairs], np.float64)
+                seen = [seen_from(encoder, task, [state], action)[0] for state, action in pairs]
+                predicted = np.array(seen, np.float64)
             case _:
                 predicted = self.embed(task, states).astype(np.float64)
         for place, action in enumerate(actions):
@@ -152,6 +148,14 @@ class DisplacementModel:
         return self
 
 
+class Renamed(DisplacementModel):
+    """Transition model of kind "renamed", which also embeds states as an action sees them."""
+
+    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
+        """Return the states' embeddings [n, D] with the action's arguments renamed."""
+        return seen_from(self.encoder_of(task), task, states, action)
+
+
 class WLDisplaced(DisplacementModel):
     """Mean displacements of schemas with Weisfeiler-Leman features; each training domain has its own encoder."""
 
@@ -189,16 +193,16 @@ class Displacements(MethodBase):
                 effects = _effects(data.train)
             case "ridge":
                 arrays = {"weights": _regression(data.train, encoder_of, training.penalty)}
-            case kind:
-                arrays = _means(kind, data.train, encoder_of)
-        return DisplacementModel(training.kind, encoder_of, arrays, effects).saved(data.train[0].task, draft)
+            case means:
+                arrays = _means(means, data.train, encoder_of)
+        kind = Renamed if training.kind == "renamed" else DisplacementModel
+        return kind(training.kind, encoder_of, arrays, effects).saved(data.train[0].task, draft)
 
     def load_model(self, run: Run) -> TransitionModel:
         """Return the model of a run, verified against the embedding stored in the run."""
         training = from_record(DisplacementTraining, run.training)
-        return DisplacementModel(training.kind, text_encoders(training.text), *_read(run.folder / _TABLES)).verified(
-            run
-        )
+        kind = Renamed if training.kind == "renamed" else DisplacementModel
+        return kind(training.kind, text_encoders(training.text), *_read(run.folder / _TABLES)).verified(run)
 
 
 class WLDisplacements(WLMethod):
