@@ -201,7 +201,7 @@ train --domain gripper --suite state-centric --set rounds=5 -> (did you mean 'bo
 train --domain gripper --suite state-centric --variant x -> no variant 'x'
 train --domain gripper --suite state-centric --set beam -> has no '='
 train --domain gripper --suite state-centric --device tpu -> device is 'tpu'
-train --domain gripper --suite state-centric --seed -5 -> seed is -5; expected 0 to
+train --domain gripper --suite state-centric --seed -5 -> seed is -5; expected a whole number, 0 to
 evaluate /nowhere --suite state-centric -> /nowhere holds no run.json
 generate --domain gripper --size 3 -> gripper has no problem of exactly 3 objects
 generate --domain gripper --size 99999999 -> size is 99,999,999 objects; expected at most 100,000
