@@ -1,4 +1,5 @@
 import importlib.metadata
+import re
 
 import pytest
 
@@ -36,6 +37,14 @@ def test_a_library_is_asked_for_by_the_smallest_extra_that_brings_it(monkeypatch
     assert 'pip install "sgp-planning[networks]"' in lacking("the LSTM", "torch")
 
 
+def test_no_text_names_the_distribution_of_another_project():
+    files = [file for folder in ("sgp", "dashboard", "docs", "notebooks") for file in (ROOT / folder).rglob("*")]
+    texts = [file for file in [*files, *ROOT.glob("*.*")] if file.suffix in (".py", ".md", ".toml", ".yml", ".txt")]
+    foreign = re.compile(r"(?<![\w.-])sgp\[\w|pip install [\"']?sgp(?![\w-])")
+    assert len(texts) > 150
+    assert [file for file in texts if foreign.search(file.read_text())] == []
+
+
 def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
     assert isinstance(missing("a plot", ModuleNotFoundError(name="plotly.io")), MissingLibrary)
     assert missing("a plot", ModuleNotFoundError(name="sgp.nothing")) is None
@@ -54,6 +63,18 @@ def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
         found = python("-c", blocked + asked)
         assert found.returncode == 2
         assert found.stderr.startswith("sgp: sgp table needs the library plotly")
+
+
+def test_boosted_trees_need_no_torch(tmp_path):
+    train = "import sgp; sgp.train('state-centric', 'gripper', 'state-centric', {variant!r}, overrides={settings})"
+    trees = train.format(variant="wl-xgboost-delta", settings={"boosting.rounds": 2, "boosting.depth": 2})
+    blocked = (
+        "from importlib.machinery import PathFinder as Finder; find = Finder.find_spec\n"
+        "Finder.find_spec = lambda name, *others: None if name == 'torch' else find(name, *others)\n"
+    )
+    assert (done := python("-c", blocked + trees, SGP_HOME=tmp_path)).returncode == 0, done.stderr
+    done = python("-c", blocked + train.format(variant="wl-lstm-delta", settings={}), SGP_HOME=tmp_path)
+    assert "MissingLibrary: the LSTM needs the library torch" in done.stderr
 
 
 @pytest.mark.slow

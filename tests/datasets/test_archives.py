@@ -82,7 +82,7 @@ def place(**changed):
         (place(method="unheard-of"), "unknown method 'unheard-of'"),
         (place(method="/etc"), "which is none in the store|holds no run that can be used"),
         (place(seed="98/x"), "has no seed that is of kind int"),
-        (place(seed=-1), "seed is -1; expected 0 to 4294967295"),
+        (place(seed=-1), "seed is -1; expected a whole number, 0 to 4294967295"),
         (place(files=[]), "has no files that is of kind dict"),
         (place(files=dict.fromkeys(("encoder.json", "model.ubj", "../x"), "0")), "lists '../x', which is no plain"),
         (place(data={}), "lacks sha256 of its data"),
