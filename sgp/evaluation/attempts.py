@@ -41,14 +41,14 @@ if TYPE_CHECKING:  # readers of scores need no planning library
     from sgp.planning.task import Task
 
 logger = logging.getLogger(__name__)
-CHUNK = 32  # problems that one process takes at a time and advances in lockstep
+CHUNK = 32  # problems that one process takes at a time and plans in one batch
 MEGABYTE = 10**6
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a problem: the outcome, and the plan, which VAL accepted if the outcome is SOLVED.
+    """One attempt at a problem: the outcome, and the plan, which was validated if the outcome is SOLVED.
 
     `cost` is the plan's cost by the problem's metric, None without a metric or a plan. `memory` is the peak memory of
     the process so far in bytes (earlier problems included), 0 if it was not measured.
@@ -149,10 +149,10 @@ def saved_attempts(file: Path, only: Container[str] | None = None) -> list[Attem
 def attempt(
     planner: Planner, problems: Sequence[Problem], limit: Limit, recorder: RolloutRecorder | None = None
 ) -> list[Attempt]:
-    """Try problems in lockstep and validate every plan with VAL.
+    """Attempt problems in one batch and validate every plan with VAL.
 
     A problem that cannot be read within the limit has size 0. If VAL fails, the attempt's reason names the simulator
-    that validated the plan. Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
+    that validated the plan. Raises ValidationDisagreement where VAL and the simulator differ.
     """
     from sgp.planning.clock import LimitReached, most_memory
     from sgp.planning.planner import outcome_of, read_task

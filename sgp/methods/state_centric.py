@@ -2,7 +2,8 @@
 
 Source: "On Sample-Efficient Generalized Planning via Learned Transition Models" (state-centric). State and goal are
 each encoded as a feature vector. A model predicts the next state's vector (state mode) or the change of the vector
-(delta mode). The planner takes the nearest of the applicable actions' successors, so that every step is executable.
+(delta mode). The planner continues with the nearest of the applicable actions' successors (beam search), so that every
+step is executable.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ class StateCentricTraining:
     text: TextConfig = field(default_factory=TextConfig)
     boosting: BoostingConfig = field(default_factory=BoostingConfig)
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
-    parts: int = 20  # rounds or epochs are divided into so many parts; each gives one planner to select from
+    parts: int = 20  # intervals of rounds or epochs; the best planner of each is one to select from
     decoding: str = DEFAULT  # used by validation to select among these planners
 
     def __post_init__(self) -> None:
@@ -202,7 +203,7 @@ class StateCentricTraining:
 
 @dataclass(frozen=True)
 class StateCentricDecoding(BeamDecoding):
-    """A beam over one-step successors, as in the paper, or over jumps."""
+    """A beam over one-step successors, as in the paper, or over the states of a width-1 search."""
 
     beam: int = 3  # state-centric, Table 7
     strip_static: bool = False  # omit static atoms, as the published implementation does by accident
@@ -226,7 +227,7 @@ class StateCentric:
         "no-statics": StateCentricDecoding(strip_static=True),
         "jumps": StateCentricDecoding(candidates="aiw", min_novel=128),  # ours: the candidates of contrastive jumps
     }
-    sweep: Sequence[Settings] = ()  # empty: the planners are rounds or epochs
+    sweep: Sequence[Settings] = ()  # no settings: the checkpoints are rounds or epochs
 
     def deterministic(self, config: StateCentricTraining) -> bool:
         """Return whether the model is XGBoost: boosting samples nothing, the LSTM starts from random weights."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _UNLIMITED = Limit(decisions=2**62)
-_COLUMNS = ["action", "cost", "node", "visited", "goal", "rejected", "collapsed", "chosen"]
+_COLUMNS = ["action", "cost", "node", "visited", "goal", "rejected", "collapsed", "selected"]
 
 
 class Episode:
@@ -40,7 +40,7 @@ class Episode:
 
     @property
     def done(self) -> bool:
-        """Whether the goal is reached, or the planner has no choice left."""
+        """Whether the goal is reached, or the search ended without a plan (stuck or refused)."""
         return self._search.outcome is not None
 
     @property
@@ -50,7 +50,7 @@ class Episode:
 
     @property
     def plan(self) -> Sequence[Action]:
-        """The actions of the best path so far."""
+        """The actions of the path of the first beam node."""
         return tuple(map(self.task.original, self._actions()))
 
     def rollout(self) -> Rollout:
@@ -64,16 +64,16 @@ class Episode:
 
         Columns: `action` (or the actions of a jump), `cost`, `node` (index in the beam), `visited`, `goal`, `rejected`
         (infinite cost, or a detected dead end), `collapsed` (the model cannot distinguish it from an earlier one), and
-        `chosen` (the planner's choice, as many as its beam is wide).
+        `selected` (the planner's choice: as many candidates as its beam is wide, or one goal state, which ends it).
         """
         import pandas as pd
 
         pool = self._next.pool
         if self.done or pool is None:
             return pd.DataFrame(
-                columns=["action", "cost", "node", "visited", "goal", "rejected", "collapsed", "chosen"]
+                columns=["action", "cost", "node", "visited", "goal", "rejected", "collapsed", "selected"]
             )
-        marks, chosen = pool.marks, Mark.BEAM | Mark.GOAL  # a generated goal ends the search
+        marks, selected_marks = pool.marks, Mark.BEAM | Mark.GOAL
         columns = (
             self._names(),
             pool.costs,
@@ -82,15 +82,15 @@ class Episode:
             np.concatenate([choice.goals for choice in pool.choices]),
             (marks & Mark.REJECTED) > 0,
             (marks & Mark.COLLAPSED) > 0,
-            (marks & chosen) > 0,
+            (marks & selected_marks) > 0,
         )
         frame = pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
         return frame.sort_values("cost", kind="stable", ignore_index=True)
 
     def step(self, action: str | Action | None = None) -> None:
-        """Make the planner's decision, or take the candidate with this action or these actions, as in `candidates`.
+        """Make the planner's decision, or take the first candidate with this text in the column `action`.
 
-        After a given action, the beam has this one node.
+        An action given by the caller replaces the beam by the resulting node.
         """
         if self.done:
             raise InputError(f"the episode is done ({self.outcome}); start another one")
@@ -123,5 +123,5 @@ class Episode:
         return [action for step in self._search.beam[0].steps() for action in step.successor.actions]
 
     def __repr__(self) -> str:
-        state = self.outcome or "running"
-        return f"<Episode of {self.task.name}: {state}, {len(self._actions())} actions>"
+        status = self.outcome or "running"
+        return f"<Episode of {self.task.name}: {status}, {len(self._actions())} actions>"

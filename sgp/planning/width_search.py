@@ -1,7 +1,8 @@
-"""Compiled width-1 search for novel states without state objects; its first layer are the successors.
+"""Compiled width-1 search for novel states without state objects; layer 1 is the set of successors.
 
-It searches fully instantiated tasks, and tasks whose actions are joined state by state. States are stored as
-differences from the first one, so that their cost does not grow with the problem.
+It searches tasks whose actions are all instantiated, and lifted tasks whose applicable actions are computed state by
+state, by joins. States are stored as differences from the root state, so that their cost does not grow with the
+problem.
 """
 
 from __future__ import annotations
@@ -59,16 +60,16 @@ class Lifted(NamedTuple):
 
 
 class SearchLimits(NamedTuple):
-    """Limits of a search: 0 is no limit, except for `most`.
+    """Limits of a search: 0 is no limit, except for `max_candidates`.
 
-    With `min_novel`, the search ends after a depth with so many novel states if one of them has more goal atoms than
-    the first state.
+    With `min_novel`, the search ends at the end of a layer once all layers together have so many novel states and one
+    of them satisfies more positive goal atoms than the root state.
     """
 
     one_step: bool  # only one-step successors, one candidate per applicable action
     layer: int  # novel states expanded at each depth, those with more satisfied goals first
     min_novel: int
-    most: int  # candidates
+    max_candidates: int
 
 
 ONE_STEP = SearchLimits(True, 0, 0, 2**31 - 1)
@@ -80,19 +81,19 @@ CANDIDATE, MISSING, UNSATISFIED = range(3)  # columns of the expanded states
 class SearchResult(NamedTuple):
     """The n candidates of a state in generation order.
 
-    `steps` has the parent's index in this list (-1 for the first state), the last action, the number of actions from
-    the first state, and 1 for a goal state. `identities` are equal for equal states; two states collide with
+    `steps` has the parent's index in this list (-1 for the root state), the last action, the number of actions from
+    the root state, and 1 for a goal state. `identities` are equal for equal states; two states collide with
     probability 2^-128.
     """
 
     steps: Ints2D  # [n, 4]
     identities: Words2D  # [n, 2]
     indptr: NDArray[np.int64]  # [n + 1]
-    changed: Ints  # candidate i differs from the first state in the fluents changed[indptr[i] : indptr[i + 1]]
+    changed: Ints  # candidate i differs from the root state in the fluents changed[indptr[i] : indptr[i + 1]]
 
 
 class _Watched(NamedTuple):
-    """Actions watched at fluents that are true in the state, with their preconditions copied into one array."""
+    """Actions indexed by one watched precondition each, with all preconditions copied into one array."""
 
     actions: Ints
     indptr: Ints
@@ -109,10 +110,16 @@ def search_ground(
 
 @kernel
 def search_lifted(
-    lifted: Lifted, forms: Forms, state: Ints, limits: SearchLimits, representatives: bool, most: int, stop: StopFlag
+    lifted: Lifted,
+    forms: Forms,
+    state: Ints,
+    limits: SearchLimits,
+    representatives: bool,
+    max_instances: int,
+    stop: StopFlag,
 ) -> tuple[int, SearchResult, Ints]:
     """Return the candidates of a state in a lifted problem; see `search_states`."""
-    return search_states(None, lifted, forms, state, limits, representatives, most, stop)
+    return search_states(None, lifted, forms, state, limits, representatives, max_instances, stop)
 
 
 @compiled
@@ -123,21 +130,21 @@ def search_states(
     state: Ints,
     limits: SearchLimits,
     representatives: bool,
-    most: int,
+    max_instances: int,
     stop: StopFlag,
 ) -> tuple[int, SearchResult, Ints]:
     """Return all successors of a state, all novel states, and goal states, without the state itself.
 
     Each is returned once, but with `limits.one_step` once for each action that leads to it.
 
-    Exactly one of `ground` (a Ground) and `lifted` (a Lifted) is not None: numba omits the code of the other. `state`
-    lists the true fluents. A state is novel if one of its atoms' forms was true in no state generated before it. Novel
-    states are expanded. With `representatives`, one of the actions that differ only in interchangeable objects is
-    applied.
+    Exactly one of `ground` (a Ground) and `lifted` (a Lifted) is not None: numba omits the code of the other.
+    `state` lists the true fluents. A state is novel if one of its atoms' forms was true in no state generated before
+    it. Novel states are expanded. With `representatives`, one of the actions that differ only in interchangeable
+    objects is applied.
 
     For a lifted problem, the last result is the instances [n, 1 + p] that lead to the candidates. The first result is 0
     on success; otherwise the other results are invalid: FULL if the atom table is full, TOO_MANY if a state has more
-    than `most` instances. Ends early once `stop` [1] is true.
+    than `max_instances` instances. If `stop[0]` becomes true, the candidates found so far are returned.
     """
     if ground is not None:
         operators, symmetry, goal = ground.operators, ground.symmetry, ground.goal
@@ -147,9 +154,9 @@ def search_states(
         present = words_of(state, len(predicates))  # the node's fluents
         most_adds, width = ground.most_adds, 1
         actions = np.empty(len(ground.rows) + 1, np.int32)  # to be applied in the node
-        here = signatures = signatures_in(symmetry, state)
-        ranks = np.zeros(len(here), np.int32)
-        representatives = representatives and len(here) > 0
+        root_signatures = signatures = signatures_in(symmetry, state)
+        ranks = np.zeros(len(root_signatures), np.int32)
+        representatives = representatives and len(root_signatures) > 0
     if lifted is not None:
         make_true(lifted.atoms, np.concatenate((state, lifted.static)))
         atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
@@ -158,16 +165,16 @@ def search_states(
         added_room, deleted_room = np.empty(most_adds, np.int32), np.empty(most_deletes, np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
         ranks = np.zeros(len(atoms.signatures), np.int32)
-    # Cached queries on the first state.
-    first, identity, room = present.copy(), state_identity(state), len(predicates)
-    wanted, unwanted = np.zeros(room, np.bool_), np.zeros(room, np.bool_)
-    wanted[goal.wanted], unwanted[goal.unwanted] = True, True
+    # The root state: bit set, identity, masks of the goal.
+    root_bits, identity, atom_count = present.copy(), state_identity(state), len(predicates)
+    positive_goal, negative_goal = np.zeros(atom_count, np.bool_), np.zeros(atom_count, np.bool_)
+    positive_goal[goal.wanted], negative_goal[goal.unwanted] = True, True
     nodes = np.empty(
         (256, 3), np.int32
     )  # the expanded states: candidate, positive goal atoms that are false, unsatisfied goals
     nodes[0, CANDIDATE], nodes[0, MISSING] = -1, missing_atoms(present, goal)
     nodes[0, UNSATISFIED] = unsatisfied(present, goal)
-    layer, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
+    layer_begin, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
     forms.search[0] += 1
     if not limits.one_step:
         mark_seen(forms, predicates, arguments, state)
@@ -178,40 +185,48 @@ def search_states(
     )
     slots = np.full(1024, EMPTY, np.int32)
     found_rows = np.empty((256, width), np.int32)
-    change, other = np.empty(room, np.int32), np.empty(2, np.uint64)
+    successor_diff, successor_identity = np.empty(atom_count, np.int32), np.empty(2, np.uint64)
     count, novelties, progress = 0, 0, False
-    while layer < layer_end and not (0 < limits.min_novel <= novelties and progress):
-        for node in range(layer, layer_end):
+    while layer_begin < layer_end and not (0 < limits.min_novel <= novelties and progress):
+        for node in range(layer_begin, layer_end):
             parent = nodes[node, CANDIDATE]
             may_reach_goal = len(goal.unwanted) > 0 or nodes[node, MISSING] <= most_adds
-            differs = _changed_in(result, parent)
+            node_diff = _changed_in(result, parent)
             if ground is not None:
-                toggle(present, differs)
+                toggle(present, node_diff)
                 if node == 0 or may_reach_goal:
-                    total = write_applicable(present, operators, state, differs, actions)
+                    total = write_applicable(present, operators, state, node_diff, actions)
                 else:
-                    total = _write_new(present, ground, watched, differs, forms, actions)
+                    total = _write_new(present, ground, watched, node_diff, forms, actions)
                 if representatives and total > 0:
-                    signatures = signatures_after(symmetry, here, present, differs)
+                    signatures = signatures_after(symmetry, root_signatures, present, node_diff)
                     rank_objects(symmetry.symmetric, signatures, ranks)
             if lifted is not None:
-                turn_all(atoms, differs)
+                turn_all(atoms, node_diff)
                 if representatives:
                     rank_objects(atoms.symmetric, atoms.signatures, ranks)
                 total, rows = instances(
-                    atoms, schemas, ranks, forms, not (may_reach_goal or node == 0), rows, most, UNLIMITED, stop
+                    atoms,
+                    schemas,
+                    ranks,
+                    forms,
+                    not (may_reach_goal or node == 0),
+                    rows,
+                    max_instances,
+                    UNLIMITED,
+                    stop,
                 )
-                if total < 0 or total > most:
+                if total < 0 or total > max_instances:
                     return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
-            for which in range(total):
+            for index in range(total):
                 if stop[0]:
                     return 0, _trimmed(result, count), found_rows[:count]
                 if ground is not None:
-                    action = actions[which]
+                    action = actions[index]
                     adds = added_atoms[added_ends[action] : added_ends[action + 1]]
                 if lifted is not None:
                     action = count
-                    instance = rows[which]
+                    instance = rows[index]
                     added = write_atoms(
                         atoms, schemas.literals, schemas.adds, instance[0], instance[1:], True, added_room, row
                     )
@@ -230,62 +245,62 @@ def search_states(
                         atoms, schemas.literals, schemas.deletes, instance[0], instance[1:], False, deleted_room, row
                     )
                     deletes = deleted_room[:deleted]
-                changes = _write_change(adds, deletes, present, differs, change)
-                goal_reached = may_reach_goal and _reaches(present, differs, change[:changes], goal)
+                changes = _write_change(adds, deletes, present, node_diff, successor_diff)
+                goal_reached = may_reach_goal and _reaches(present, node_diff, successor_diff[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
-                other[0], other[1] = identity[0], identity[1]
+                successor_identity[0], successor_identity[1] = identity[0], identity[1]
                 for place in range(changes):
-                    other[0] ^= half_identity(change[place], 0)
-                    other[1] ^= half_identity(change[place], 1)
+                    successor_identity[0] ^= half_identity(successor_diff[place], 0)
+                    successor_identity[1] ^= half_identity(successor_diff[place], 1)
                 if count == len(result.steps) or result.indptr[count] + changes > len(result.changed):
                     result, slots = _with_room(result, slots, count, changes)
-                    differs = _changed_in(result, parent)
+                    node_diff = _changed_in(result, parent)
                 if not limits.one_step:
-                    slot = find_row(slots, result.identities, other, other[0])
+                    slot = find_row(slots, result.identities, successor_identity, successor_identity[0])
                     if slots[slot] >= 0:
                         continue
                     slots[slot] = count
                 if lifted is not None:
                     if count == len(found_rows):
                         found_rows = grow(found_rows)
-                    found_rows[count] = rows[which]
+                    found_rows[count] = rows[index]
                 begin, step = result.indptr[count], result.steps[count]
                 step[PARENT], step[ACTION], step[GOAL] = parent, action, goal_reached
                 step[LENGTH] = 1 if parent < 0 else result.steps[parent, LENGTH] + 1
-                result.identities[count] = other
+                result.identities[count] = successor_identity
                 result.indptr[count + 1] = begin + changes
-                result.changed[begin : begin + changes] = change[:changes]
+                result.changed[begin : begin + changes] = successor_diff[:changes]
                 count += 1
                 if new:
                     mark_seen(forms, predicates, arguments, adds)
                     if expanded == len(nodes):
                         nodes = grow(nodes)
-                    missing = wrong = 0
+                    missing = violated = 0
                     for place in range(changes):
-                        fluent = change[place]
-                        held = has(first, fluent)
-                        if wanted[fluent]:
+                        fluent = successor_diff[place]
+                        held = has(root_bits, fluent)
+                        if positive_goal[fluent]:
                             missing += 1 if held else -1
-                        if unwanted[fluent]:
-                            wrong += -1 if held else 1
+                        if negative_goal[fluent]:
+                            violated += -1 if held else 1
                     nodes[expanded, CANDIDATE], nodes[expanded, MISSING] = count - 1, nodes[0, MISSING] + missing
-                    nodes[expanded, UNSATISFIED] = nodes[0, UNSATISFIED] + missing + wrong
+                    nodes[expanded, UNSATISFIED] = nodes[0, UNSATISFIED] + missing + violated
                     expanded += 1
-                if count >= limits.most:
+                if count >= limits.max_candidates:
                     return 0, _trimmed(result, count), found_rows[:count]
             if limits.one_step:
                 return 0, _trimmed(result, count), found_rows[:count]
             if ground is not None:
-                toggle(present, differs)
+                toggle(present, node_diff)
             if lifted is not None:
-                turn_all(atoms, differs)
+                turn_all(atoms, node_diff)
         if ground is not None:
             watched = _watched(ground, state, forms)
         novelties += expanded - layer_end
         if limits.min_novel > 0 and expanded > layer_end:
             progress = progress or nodes[layer_end:expanded, MISSING].min() < nodes[0, MISSING]
-        layer, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, limits.layer)
+        layer_begin, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, limits.layer)
         expanded = layer_end
     return 0, _trimmed(result, count), found_rows[:count]
 
@@ -301,7 +316,7 @@ def _is_new(forms: Forms, predicates: Ints, arguments: Ints, adds: Ints) -> bool
 
 @compiled
 def _watched(ground: Ground, state: Ints, forms: Forms) -> _Watched:
-    """Return the actions with unseen add-effect forms that are watched at the state's fluents, or at none."""
+    """Return the actions with unseen add-effect forms whose watched precondition is true, or that have none."""
     operators, count, size = ground.operators, 0, 0
     watchers, adds, needs, forbids = operators.watchers, operators.adds, operators.needs, operators.forbids
     actions, indptr, literals = np.empty(256, np.int32), np.zeros(257, np.int32), np.empty(1024, np.int32)
@@ -332,7 +347,7 @@ def _watched(ground: Ground, state: Ints, forms: Forms) -> _Watched:
 def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, forms: Forms, written: Ints) -> int:
     """Write the applicable actions that add an unseen form into `written`, in order, and return their number.
 
-    They are watched at a fluent that was true in the first state, or at a fluent changed since.
+    Their watched precondition is true in the root state, or differs from it and is true now.
     """
     total, operators = 0, ground.operators
     actions, indptr, literals = watched.actions, watched.indptr, watched.literals
@@ -357,7 +372,7 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
     for atom in changed:
         if not has(state, atom):
             continue
-        # Inlined: a call per action would count references to a dozen arrays, ten times the cost of the rest.
+        # Inlined: a call per action would pay for counting references to a dozen arrays, ten times the rest.
         for action in watchers.indices[watchers.indptr[atom] : watchers.indptr[atom + 1]]:
             holds = True
             for place in range(needs_indptr[action], needs_indptr[action + 1]):
@@ -378,9 +393,9 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
 
 @compiled
 def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
-    """Write the differences of the successor state into `change`, ascending, and return their number.
+    """Write the successor state's differences from the root state into `change`, ascending; return their number.
 
-    The current state, before the action, differs from the first one in `differs`. Of `deletes`, -1 and added fluents
+    The current state, before the action, differs from the root state in `differs`. Of `deletes`, -1 and added fluents
     are not deleted.
     """
     count = len(differs)
@@ -424,18 +439,20 @@ def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
 
 
 @compiled
-def _layer_end(nodes: Ints, begin: int, end: int, most: int) -> int:
-    """Return the end of a layer limited to its `most` states with the most satisfied goals; 0 is no limit."""
-    if not 0 < most < end - begin:
+def _layer_end(nodes: Ints, begin: int, end: int, max_states: int) -> int:
+    """Return the end of a layer limited to its `max_states` states with the most satisfied goals; 0 is no limit."""
+    if not 0 < max_states < end - begin:
         return end
-    order = np.argsort(nodes[begin:end, UNSATISFIED].copy(), kind="mergesort")[:most]  # stable: earlier states first
-    nodes[begin : begin + most] = nodes[begin + order]
-    return begin + most
+    order = np.argsort(nodes[begin:end, UNSATISFIED].copy(), kind="mergesort")[
+        :max_states
+    ]  # stable: earlier states first
+    nodes[begin : begin + max_states] = nodes[begin + order]
+    return begin + max_states
 
 
 @compiled
 def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> tuple[SearchResult, Ints]:
-    """Return a prefix and its hash table, with capacity for one more candidate of `changes` differences."""
+    """Enlarge the arrays of results and the hash table for one more candidate of `changes` differences."""
     steps, identities, indptr, changed = result
     while indptr[count] + changes > len(changed):
         changed = grow(changed)
@@ -448,7 +465,7 @@ def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> t
 
 @compiled
 def _changed_in(result: SearchResult, candidate: int) -> Ints:
-    """Return the fluents in which a candidate differs from the first state; none for index -1."""
+    """Return the fluents in which a candidate differs from the root state; none for index -1."""
     if candidate < 0:
         return result.changed[:0]
     return result.changed[result.indptr[candidate] : result.indptr[candidate + 1]]

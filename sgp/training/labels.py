@@ -1,8 +1,8 @@
 """Labels of ranking policies: which candidates of a training state are correct.
 
-Experts' trajectories give one correct choice in the states of one plan. Expanding the whole state space of a small
-problem gives all correct choices, and the dead ends. Letting the policy act and planning from the states it visits
-gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell 2011). Where the state
+In the states of an expert's plan, the candidates that the plan visits later are correct. Expanding the whole state
+space of a small problem gives all correct choices, and the dead ends. Letting the policy act and planning from the
+states it visits gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell 2011). Where the state
 space is known it provides these labels, and no classical planner is run.
 """
 
@@ -40,13 +40,13 @@ class LabelConfig:
         "source": {"experts": "expert", "exact": "optimal-only", "visited": "dagger", "joined": "dagger-optimal"}
     }
 
-    # expert: choices on the expert's trajectory. optimal: all optimal choices in state spaces, the expert's for larger
-    # problems. optimal-only: without the expert's. dagger: the expert's, and choices in states that a trained planner
-    # visits (DAgger). dagger-optimal: all three.
+    # expert: the states of the expert's trajectories. optimal: sampled states of complete state spaces with all optimal
+    # choices; for problems with larger spaces, as `expert`. optimal-only: without these larger problems. dagger: as
+    # `expert`, and states that a trained planner visits (DAgger). dagger-optimal: as `optimal` and `dagger` together.
     source: Source = "optimal"
-    space: int = 20_000  # most states of an expanded state space
+    space: int = 20_000  # maximum number of states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, in addition to those of the experts' trajectories
-    longest: bool = False  # of the correct candidates only those with the most actions are correct
+    longest: bool = False  # only the correct candidates with the most actions count as correct
     visits: int = 100  # states visited by the policy on all problems together, at least one per problem
 
     def __post_init__(self) -> None:

@@ -30,8 +30,9 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `wanted` has
     each goal in words, with the frames from which it is open, satisfied, open again, and so on.
 
-    Ranks count from 0. Of a step: `shut`, the ranks of unavailable candidates; `next`, the rank of the runner-up (None
-    if no other was available); `tie`, whether the order of candidates decided between equal costs; `why`, see
+    Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `shut`, the ranks of unavailable candidates;
+    `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
+    between equal costs; `why`, see
     `explanations`; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
     candidate: `twin`, the rank of the equivalent one that remained (None if it belongs to another state of the beam);
     `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).

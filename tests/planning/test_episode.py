@@ -18,7 +18,7 @@ def test_an_episode_makes_the_decisions_of_the_planner(problem):
     episode = planner.start(problem)
     while not episode.done:
         candidates = episode.candidates()
-        assert candidates["chosen"].sum() == 1
+        assert candidates["selected"].sum() == 1
         assert candidates["cost"].is_monotonic_increasing
         episode.step()
     assert (episode.outcome, episode.plan) == (Outcome.SOLVED, expected.plan)
