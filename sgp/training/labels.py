@@ -2,8 +2,8 @@
 
 In the states of an expert's plan, the candidates that the plan visits later are correct. Expanding the whole state
 space of a small problem gives all correct choices, and the dead ends. Letting the policy act and planning from the
-states it visits gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell 2011). Where the state
-space is known it provides these labels, and no classical planner is run.
+states it visits gives correct choices off the expert's trajectory (dataset aggregation; Ross, Gordon and Bagnell
+2011). Where the state space is known it provides these labels, and no classical planner is run.
 """
 
 from __future__ import annotations
