@@ -1,4 +1,4 @@
-"""Write the measured tables into README and docs: `python docs/measured.py`; `--check` only compares.
+"""Write the measured tables into README and docs, and the README's figure: `python docs/measured.py`; `--check` only compares.
 
 A page marks a table with `<!-- measured: NAME -->` and `<!-- end -->`; the function NAME (with `_` for `-`) below makes
 it from the files under `data`. With `--check` the exit code is 1 if any page differs. Numbers in sentences are written
@@ -25,10 +25,19 @@ from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, wit
 from sgp.files import write_text
 from sgp.reports.papers import get_paper, paper_table
 from sgp.reports.table import Row, Table
-from sgp.reports.tables import pivot, pool, short, with_draws
+from sgp.reports.tables import coverage_figure, pivot, pool, short, with_draws
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PICTURE = ROOT / "data" / "measured" / "coverage.svg"
+PICTURED = (
+    "contrastive-jumps aiw",
+    "state-centric wl-xgboost-delta",
+    "state-centric wl-lstm-state",
+    "goal-count unsatisfied",
+    "zero-change wl",
+    "fast-downward lama-first",
+)
+PAGES = (PICTURE, ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(r"(<!-- measured: (?P<name>[\w-]+) -->\n).*?(\n?<!-- end -->)", re.DOTALL)
 SUITE, SPLIT = "state-centric", "extrapolation"
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
@@ -53,7 +62,7 @@ def main(check: bool, pages: Iterable[Path] = PAGES) -> int:
     differing = 0
     for path in pages:
         before = path.read_text(encoding="utf-8")
-        after = renewed(before)
+        after = picture() if path == PICTURE else renewed(before)
         if after != before and check:
             print(f"{path}: numbers differ from data/measured; run 'python docs/measured.py'", file=sys.stderr)
         elif after != before:
@@ -130,6 +139,12 @@ def seeds(frame: pd.DataFrame) -> str:
 
 
 # Results
+
+
+def picture() -> str:
+    """The README's figure: coverage on the extrapolation split of six planners, beside the paper's."""
+    scores = pd.concat(table_1())
+    return coverage_figure(scores[scores["planner"].isin(PICTURED)], [SPLIT])
 
 
 def table_1() -> tuple[pd.DataFrame, pd.DataFrame]:
