@@ -1,4 +1,6 @@
-"""Write the measured tables into README and docs, and the README's figure: `python docs/measured.py`; `--check` only compares.
+"""Write the measured tables into README and docs: `python docs/measured.py`; `--check` only compares.
+
+It also draws the README's figure.
 
 A page marks a table with `<!-- measured: NAME -->` and `<!-- end -->`; the function NAME (with `_` for `-`) below makes
 it from the files under `data`. With `--check` the exit code is 1 if any page differs. Numbers in sentences are written
