@@ -29,7 +29,6 @@ import sgp
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, InputError, PddlError, PlanError, SuiteError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import parse_plan
-from sgp.solving import with_default
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,11 +162,12 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         seconds = None if timeout is None else timeout - (time.perf_counter() - started)
         if seconds is not None and seconds <= 0:
             return Status.TIMEOUT, f"reading the problem took more than {timeout} s", None
+        from sgp.planning.validation import confirm
+        from sgp.solving import with_default
+
         planner = sgp.load_planner(run.folder, self._decoding)
         rollouts = planner.solve_many(tasks, with_default(sgp.Limit(seconds=seconds, memory=self._memory)))
         rollout = next((rollout for rollout in rollouts if rollout.solved), rollouts[0])
-        from sgp.planning.validation import confirm
-
         try:
             verdict = confirm(rollout)
         except (ToolError, ValidationDisagreement) as error:
