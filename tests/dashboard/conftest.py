@@ -1,5 +1,6 @@
 """Dashboard pages run without a browser."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -9,7 +10,15 @@ from streamlit.testing.v1 import AppTest
 import sgp
 from sgp.service.worker import Worker
 
+MAIN = sys.modules["__main__"]
 DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
+
+
+@pytest.fixture(autouse=True)
+def main_module():
+    """Put the main module back, which AppTest replaces by the app: processes of later tests would begin with it."""
+    yield
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.fixture
