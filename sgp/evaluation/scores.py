@@ -100,7 +100,7 @@ def select(scores: pd.DataFrame, **fields: Any) -> pd.DataFrame:
 
 
 def load_scores(name: str = "measured/scores-*") -> pd.DataFrame:
-    """The scores of files under `data`, by default all measured coverage; empty where there are none.
+    """Return the scores in files under `data`, by default all of `measured/scores-*`; empty where there are none.
 
     Others: "measured/scaling", "measured/learning-curve", "published/state-centric", or ``published/*`` for all papers.
     Raises StoreError naming an entry that is no score.

@@ -74,8 +74,8 @@ class Pool:
     def cheapest(self, width: int, margin: float, is_dead_end: Callable[[State], bool] | None = None) -> list[int]:
         """Return up to `width` open candidates with distinct keys and states, cheapest first, ties in generation order.
 
-        Costs exceed the lowest cost by at most `margin`; equal costs are not separated. Dead ends are closed and
-        replaced.
+        Costs exceed the lowest cost by at most `margin`, which does not separate tied costs (`width` may). Dead ends
+        are closed and replaced.
         """
         chosen, states, keys = self._open_cheapest(width, margin)
         while is_dead_end is not None and (

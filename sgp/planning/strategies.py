@@ -49,7 +49,7 @@ class OtherPlanner(Fallback):
 
 @dataclass(frozen=True)
 class Restarts(Fallback):
-    """Restarts from planners in turn after a dead end, a horizon, or an exhausted share.
+    """Repeat a failed rollout from the initial state, with noise on the costs and with each planner in turn.
 
     Without a limit on seconds or decisions, there are at most `most` restarts, each with the horizon of the problem's
     size. Otherwise the first rollout has half of that limit and no horizon, and the rest is for any number of restarts.
@@ -98,7 +98,7 @@ class Restarts(Fallback):
 class Noisy:
     """A policy with Gumbel noise on its costs, determined by the seed and the path's length (Gumbel 1954).
 
-    The cheapest of several candidates is drawn with probability exp(-cost / temperature), normalised.
+    With the noise, each candidate is the cheapest with probability proportional to exp(-cost / temperature).
     """
 
     policy: Policy

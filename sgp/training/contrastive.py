@@ -1,4 +1,4 @@
-"""Fitting of the target vector of transition embeddings: positives above their siblings, or the mean of the positives.
+"""Fitting of the target vector of transition embeddings: positives above the other candidates, or their mean.
 
 scipy is imported lazily: its import takes a third of the time in which a process solves a small problem.
 """
@@ -92,7 +92,8 @@ def contributions(
 ) -> NDArray[np.float64]:
     """Return the contributions [n, c] of the decisions to selected columns of the fitted weights w [P].
 
-    At the minimum, l2 w is the sum of one pull per decision: the softmax mean of its positive rows minus that of all.
+    At the minimum of the contrastive loss, w is their sum over all decisions: each is proportional to the softmax mean
+    of the decision's positive rows minus that of all its rows.
     """
     rows, squared_norms, first, positive, weights = problem
     counts, begins = np.diff(first), first[:-1]
