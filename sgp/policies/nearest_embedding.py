@@ -67,7 +67,7 @@ class NearestEmbedding:
         return self.encoder.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """Return one ranking per node; candidates are embedded task by task, and the predictor is called once for all nodes."""
+        """Return one ranking per node; candidates are embedded by task; the predictor is called once for all."""
         states, goals, predicted, carried = self._predict(nodes)
         rankings: list[Ranking | None] = [None] * len(nodes)
         for task, places in _by_task(nodes).items():
