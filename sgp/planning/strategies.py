@@ -72,11 +72,15 @@ class Restarts(Fallback):
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
         """Return the first restart that solves the problem, or the failed rollout."""
-        limit, rollout = budget.limit, failed
+        limit, rollout, without_decision = budget.limit, failed, 0
+        others = sum(isinstance(fallback, OtherPlanner) for fallback in planner.fallbacks)
+        tolerated = len(TEMPERATURES) * (1 + others) if others else 0  # until every planner had its turn
         for attempt in count() if self.most and limit.ends else range(self.most):
-            refused = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
-            hopeless = refused or rollout.outcome is Outcome.MEMORY  # another restart would end in the same way
-            left = None if hopeless else budget.left()
+            undecided = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
+            without_decision = without_decision + 1 if undecided else 0
+            # Noise changes no refusal, and no memory limit: the next restarts would end in the same way.
+            in_vain = without_decision > tolerated or rollout.outcome is Outcome.MEMORY
+            left = None if in_vain else budget.left()
             if left is None:
                 break
             times = luby(attempt + 1) if limit.ends else 1

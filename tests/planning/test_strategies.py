@@ -287,3 +287,13 @@ def test_a_search_that_runs_out_of_time_says_so():
     found = with_fallbacks(Planner(Fixed({})), search=True).solve(Task(problem, "lifted"), Limit(seconds=7))
     assert found.outcome is Outcome.TIMEOUT, "translating its 720,000 actions takes longer"
     assert found.reason == "nor did LAMA find a plan"
+
+
+def test_a_planner_that_refuses_leaves_the_restarts_to_the_others(glue):
+    refusing = Planner(Fixed({}, refusal="no"))
+    alone = with_fallbacks(refusing, 40)
+    assert alone.solve(glue).outcome is Outcome.REFUSED
+    assert not Planner(UNSURE).solve(glue).solved
+    rollout = with_fallbacks(refusing, 40, others=[Planner(UNSURE)]).solve(glue)
+    assert rollout.solved
+    assert "restart" in rollout.reason
