@@ -469,6 +469,24 @@ def test_limits_are_outcomes_of_the_command_line(solve):
 
 
 @pytest.mark.slow
+def test_a_killed_training_leaves_no_half_run(tmp_path):
+    """A real process is killed while trees are fitted; afterwards the same command trains."""
+    environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
+    command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("home/*/*/*/*/.seed13.draft")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait(timeout=60)
+    listed = subprocess.run(["sgp", "list", "runs"], env=environment, capture_output=True, text=True)
+    assert str(tmp_path) not in listed.stdout
+    trained = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert trained.returncode == 0
+    assert open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
+
+
+@pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(home, tmp_path):
     output_of("generate", "--domain", "blocksworld", "--size", 13, "--count", 6, "--out", tmp_path / "blocks")
     output_of("import", tmp_path / "blocks", "--suite", "mine")

@@ -196,3 +196,18 @@ def test_committed_coverage_is_that_of_the_attempts_and_counts_distinct_problems
         assert {row.problem: row.like for row in rows} == {name: each.like for name, each in entries.items()}
         assert score.value == pytest.approx(mean(row.solved for row in rows))
         assert (score.count, score.distinct) == (len(rows), sum(not each.like for each in entries.values()))
+
+
+def test_every_row_of_suite_harder_was_measured_with_every_seed():
+    coverage = select(read_scores(ROOT / "data/measured/scores-harder.csv"), metric="coverage")
+    seeds = {place: tuple(rows.seed) for place, rows in coverage.groupby(["domain", "split"])}
+    places = [(name, row) for name, domain in sgp.load_suite("harder").domains.items() for row in domain.splits]
+    assert seeds == dict.fromkeys(places, (13, 14, 15, 16, 17))
+
+
+def test_the_rows_that_suite_selection_dropped_were_solved_by_every_trial():
+    trials = pd.read_csv(ROOT / "data/measured/selection-contrastive-jumps.csv")
+    dropped = {"gripper 20-balls", "visitall 8x8"}
+    assert set(trials[trials.row.isin(dropped)].row_coverage) == {1.0}
+    present = {f"{name} {row}" for name, domain in sgp.load_suite("selection").domains.items() for row in domain.splits}
+    assert set(trials.row) - present == dropped

@@ -1,4 +1,4 @@
-"""Goal count: a baseline that takes the successor with the fewest unsatisfied goals, and learns nothing."""
+"""Goal count: a baseline that takes the successor with the fewest open goals, and learns nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Problems
+from sgp.methods.contract import MethodBase
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import State, Task, missing_goal_atoms
@@ -23,8 +24,8 @@ class GoalCountTraining:
     """Empty configuration."""
 
 
-class UnsatisfiedGoals:
-    """Value of a state: the number of its unsatisfied goal literals."""
+class OpenGoals:
+    """Value of a state: the number of its open goals."""
 
     def refuses(self, task: Task) -> str | None:
         """Return None: every task is accepted."""
@@ -36,13 +37,11 @@ class UnsatisfiedGoals:
         return np.array(counts, np.float64)
 
 
-class GoalCount:
-    """Method whose planner takes the unvisited successor with the fewest unsatisfied goals."""
+class GoalCount(MethodBase):
+    """Method whose planner takes the unvisited successor with the fewest open goals."""
 
     key = "goal-count"
     title = "Goal count"
-    paper = ""
-    libraries: Sequence[str] = ()
     learns_from = Problems
     variants: Mapping[str, GoalCountTraining] = {"unsatisfied": GoalCountTraining()}
     # The beam of the methods that it is compared with (state-centric, Table 7).
@@ -58,11 +57,11 @@ class GoalCount:
 
     def train(self, training: GoalCountTraining, data: Problems, draft: RunDraft) -> Planner:
         """Return the planner; nothing is learned."""
-        return self.decodings[DEFAULT].planner(LowestValue(UnsatisfiedGoals()), one_step)
+        return self.decodings[DEFAULT].planner(LowestValue(OpenGoals()), one_step)
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """Return the planner."""
-        return decoding.planner(LowestValue(UnsatisfiedGoals()), one_step)
+        return decoding.planner(LowestValue(OpenGoals()), one_step)
 
 
 METHOD = GoalCount()

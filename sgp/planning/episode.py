@@ -110,9 +110,7 @@ class Episode:
             return
         search.visited = set(search.visited)
         with clock_of(_UNLIMITED) as clock:
-            search.expand(self.planner.successors, clock)
-            rankings = self.planner.policy.rank(search.nodes, search.choices) if search.nodes else []
-            search.choose(rankings, self.planner, clock)
+            self.planner.advance([search], clock)
 
     def _names(self) -> list[str]:
         """Return the actions of every candidate as text."""

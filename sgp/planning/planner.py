@@ -241,7 +241,7 @@ class Planner:
                     active[-1].begin(self.policy)
                 if not active:
                     return
-                self._advance([search for search in active if search.outcome is None], clock)
+                self.advance([search for search in active if search.outcome is None], clock)
                 ended = [search for search in active if search.outcome is not None]
                 active = [search for search in active if search.outcome is None]
                 short = any(search.outcome is Outcome.MEMORY for search in ended)
@@ -266,12 +266,12 @@ class Planner:
         search.follow(jumps, self.policy)
         with clock_of(limit) as clock:
             while search.outcome is None:
-                self._advance([search], clock)
+                self.advance([search], clock)
                 if watch is not None:
                     watch(search.beam[0])
         return search.rollout()
 
-    def _advance(self, searches: Sequence[Search], clock: Clock) -> None:
+    def advance(self, searches: Sequence[Search], clock: Clock) -> None:
         """Make one decision of every search, with one call of the policy.
 
         Searches that reach a limit end. If memory is short, the other searches decide after the ended search is freed.
