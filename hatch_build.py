@@ -18,7 +18,6 @@ class KernelHook(BuildHookInterface[Any]):
         """Return what the build needs besides hatchling: the imports of the kernels' modules, numba, a C compiler."""
         needed = [
             "filelock",
-            "lazy-loader",
             "numba>=0.61",
             "numpy>=2",
             "platformdirs",

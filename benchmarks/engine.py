@@ -102,7 +102,7 @@ def has_plan(problem: Problem) -> bool:
     """Return whether the expert finds a plan."""
     writer = PDDLWriter(problem)
     try:
-        return sgp.plan_of(sgp.Problem(problem.name, writer.get_domain(), writer.get_problem())).plan is not None
+        return sgp.data.plan_of(sgp.Problem(problem.name, writer.get_domain(), writer.get_problem())).plan is not None
     except UnsolvableProblem:
         return False
 

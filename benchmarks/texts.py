@@ -32,7 +32,7 @@ KINDS = ("together_microseconds", "alone_microseconds", "state_milliseconds", "a
 
 def measure(instances, sentences: str, states: int, passes: int) -> tuple[dict[str, float], int, bool]:
     """Return the scores of a domain, the number of states, and whether sums are exact."""
-    encoders, asked = sgp.text_encoders(sgp.TextConfig(sentences)), sentence_vectors(sentences)
+    encoders, asked = sgp.data.text_encoders(sgp.data.TextConfig(sentences)), sentence_vectors(sentences)
     seconds, count, exact = dict.fromkeys(KINDS, 0.0), 0, True
     texts, atoms = list[str](), list[str]()
     for instance in instances:
@@ -78,7 +78,7 @@ def main() -> None:
     scores, right = list[Score](), True
     for domain in track(options.domains.split(","), "texts"):
         figures, count, exact = measure(
-            sgp.domain_instances(SUITE, domain), options.sentences, options.states, options.passes
+            sgp.data.domain_instances(SUITE, domain), options.sentences, options.states, options.passes
         )
         right &= exact
         table.add_row(domain, str(count), *(f"{figures[kind]:.1f}" for kind in KINDS))

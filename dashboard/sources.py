@@ -35,7 +35,7 @@ def retrieved_folders() -> tuple[Path, Path]:
 
 def folders() -> tuple[Path, Path]:
     """The folders of recorded rollouts: the package's and the user's own."""
-    return sgp.viewer.recorded_folder(), sgp.own_rollouts_folder()
+    return sgp.viewer.recorded_folder(), sgp.data.own_rollouts_folder()
 
 
 def library() -> sgp.viewer.Library:

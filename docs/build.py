@@ -167,27 +167,25 @@ def write_pages(source: Path) -> None:
     command = get_command(app)
     help_text = get_docs_for_click(obj=command, ctx=Context(command, info_name="sgp"), name="sgp")
     write_text(source / "docs" / "command_line.md", help_text.replace("# `sgp`", "# Command line", 1))
-    packages: dict[str, list[str]] = {}
-    for name in sgp.__all__:
-        packages.setdefault(".".join(getattr(sgp, name).__module__.split(".")[:2]), []).append(name)
-    index = "# Reference\n\nAll names that `import sgp` gives, by package.\n\n```{toctree}\n"
-    for package, names in sorted(packages.items()):
-        index += f"{package}\n"
-        summary = (import_module(package).__doc__ or "").partition("\n")[0]
-        entries = "".join(f"## {name}\n\n```{{eval-rst}}\n{directive(name)}\n```\n\n" for name in names)
-        write_text(source / "docs" / "reference" / f"{package}.md", f"# {package}\n\n{summary}\n\n{entries}")
+    index = "# Reference\n\nThe names that `import sgp` gives, and those of its namespaces.\n\n```{toctree}\n"
+    for space in ("sgp", "sgp.analysis", "sgp.data", "sgp.experiments", "sgp.viz"):
+        index += f"{space}\n"
+        module = import_module(space)
+        summary = str(module.__doc__).partition("\n")[0]
+        entries = "".join(f"## {name}\n\n```{{eval-rst}}\n{directive(space, name)}\n```\n\n" for name in module.__all__)
+        write_text(source / "docs" / "reference" / f"{space}.md", f"# {space}\n\n{summary}\n\n{entries}")
     write_text(source / "docs" / "reference" / "index.md", f"{index}```\n")
 
 
-def directive(name: str) -> str:
+def directive(space: str, name: str) -> str:
     """The directive that has Sphinx read the docstring of a public name."""
-    entry = getattr(sgp, name)
+    entry, path = getattr(import_module(space), name), f"{space}.{name}"
     if not inspect.isclass(entry):
-        return f".. autofunction:: sgp.{name}" if callable(entry) else f".. autodata:: sgp.{name}"
+        return f".. autofunction:: {path}" if callable(entry) else f".. autodata:: {path}"
     kind = "autoexception" if issubclass(entry, BaseException) else "autoclass"
     fields = getattr(entry, "_fields", ()) if issubclass(entry, tuple) else ()
     hidden = f"\n   :exclude-members: {', '.join(fields)}" if fields else ""
-    return f".. {kind}:: sgp.{name}\n   :members:{hidden}"
+    return f".. {kind}:: {path}\n   :members:{hidden}"
 
 
 if __name__ == "__main__":

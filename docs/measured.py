@@ -419,7 +419,9 @@ def retrieval_caps() -> Table:
 
 @source
 def scaling() -> Table:
-    return sgp.scaling_table(pd.concat([load_scores("measured/scaling"), get_paper("dynamic-validation").printed("1")]))
+    return sgp.experiments.scaling_table(
+        pd.concat([load_scores("measured/scaling"), get_paper("dynamic-validation").printed("1")])
+    )
 
 
 @source

@@ -45,7 +45,7 @@ for split in ("train", "extrapolation"):
 # %%
 problem = next(each for each in suite.problems("blocksworld", "extrapolation") if each.name == PROBLEM)
 task = sgp.Task(problem)
-sgp.side_by_side([("now", sgp.picture(task)), ("the goal", sgp.goal_picture(task))])
+sgp.viz.side_by_side([("now", sgp.viz.picture(task)), ("the goal", sgp.viz.goal_picture(task))])
 
 # %% [markdown]
 # ## The model
@@ -89,7 +89,7 @@ print(f"VAL: the plan of {len(rollout.plan)} actions is valid")
 # cheapest.
 
 # %%
-sgp.show(sgp.as_recorded(rollout, run.folder))
+sgp.show(sgp.data.as_recorded(rollout, run.folder))
 
 # %% [markdown]
 # ## Was that luck?
@@ -107,7 +107,7 @@ shown = {"contrastive-jumps aiw", "state-centric wl-xgboost-delta"}
 ours, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
 ours = ours[(ours.suite == suite.name) & (ours.domain == "blocksworld") & ours.planner.isin(shown)]
 theirs = theirs[(theirs.table == "1") & (theirs.domain == "blocksworld")]
-Markdown(sgp.coverage_table(pd.concat([ours, theirs]), "Blocksworld").markdown())
+Markdown(sgp.experiments.coverage_table(pd.concat([ours, theirs]), "Blocksworld").markdown())
 
 # %% [markdown]
 # The measurements say on which day and machine they were made:
@@ -138,7 +138,7 @@ recorded = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.method, each.about.variant, each.about.domain) == ("contrastive-jumps", "aiw", "blocksworld")
 )
-sgp.link(recorded, step=1)
+sgp.viz.link(recorded, step=1)
 
 # %% [markdown]
 # Next: `01_the_method` writes the published method out in small; `09_your_domain` makes a planner for a domain that

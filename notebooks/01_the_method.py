@@ -67,8 +67,8 @@ for part, found in (("train", data.train), ("validation", data.validation)):
 
 # %%
 shown = data.train[3]
-states = [(f"state {t}", sgp.picture(shown.task, state)) for t, state in enumerate(shown.states[:3])]
-sgp.side_by_side([*states, ("the goal", sgp.goal_picture(shown.task))])
+states = [(f"state {t}", sgp.viz.picture(shown.task, state)) for t, state in enumerate(shown.states[:3])]
+sgp.viz.side_by_side([*states, ("the goal", sgp.viz.goal_picture(shown.task))])
 
 # %% [markdown]
 # ## 2 · Which states can come next: pyperplan
@@ -116,7 +116,7 @@ task, facts = read(problem), frozenset(map(str, ours.atoms(state)))
 moves = successors(task, facts)
 for action, after in moves:
     print(action, "adds", *sorted(after - facts))
-sgp.side_by_side([("the state", sgp.picture(ours, state)), ("the goal", sgp.goal_picture(ours))])
+sgp.viz.side_by_side([("the state", sgp.viz.picture(ours, state)), ("the goal", sgp.viz.goal_picture(ours))])
 
 # %% [markdown]
 # ## 3 · From a state to a graph
@@ -127,9 +127,11 @@ sgp.side_by_side([("the state", sgp.picture(ours, state)), ("the goal", sgp.goal
 # second. Names play no part from here on.
 
 # %%
-encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=ROUNDS), [(each.task, each.states) for each in data.train])
-graph = sgp.coloured_graph(encoder.vocabulary, ours, state)
-sgp.graph_picture(graph)
+encoder = sgp.data.WLEncoder.fit(
+    sgp.data.WLConfig(iterations=ROUNDS), [(each.task, each.states) for each in data.train]
+)
+graph = sgp.data.coloured_graph(encoder.vocabulary, ours, state)
+sgp.viz.graph_picture(graph)
 
 # %% [markdown]
 # ## 4 · From the graph to colours
@@ -140,19 +142,19 @@ sgp.graph_picture(graph)
 # question mark is a colour that no training state had.
 
 # %%
-sgp.graph_picture(graph, 0)
+sgp.viz.graph_picture(graph, 0)
 
 # %% [markdown]
 # After one round objects are no longer alike: a colour says which facts and goals an object takes part in.
 
 # %%
-sgp.graph_picture(graph, 1)
+sgp.viz.graph_picture(graph, 1)
 
 # %% [markdown]
 # After the second round, a colour also tells what stands on the block below or above.
 
 # %%
-sgp.graph_picture(graph, ROUNDS)
+sgp.viz.graph_picture(graph, ROUNDS)
 
 # %% [markdown]
 # ## 5 · From colours to a vector: wlplan
@@ -339,10 +341,10 @@ figure
 # %%
 by_action = {str(each.actions[0]): each.state for each in ours.successors(state)}
 ranked = [
-    (f"{rank}. {moves[place][0]}  {distances[place]:.3f}", sgp.picture(ours, by_action[moves[place][0]]))
+    (f"{rank}. {moves[place][0]}  {distances[place]:.3f}", sgp.viz.picture(ours, by_action[moves[place][0]]))
     for rank, place in enumerate(order, start=1)
 ]
-sgp.side_by_side(ranked, columns=3)
+sgp.viz.side_by_side(ranked, columns=3)
 
 # %%
 taken = str(expert.actions[list(expert.states).index(state)])
@@ -478,7 +480,7 @@ measured, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
 named = measured[(measured.domain == DOMAIN) & (measured.suite == suite.name) & (measured.variant == variant)]
 theirs = theirs[theirs.domain == DOMAIN]
 print(*sorted(f"measured {note}" for note in set(named.note)), sep="\n")
-Markdown(sgp.coverage_table(pd.concat([named, theirs[theirs.table == "1"]]), "Coverage").markdown())
+Markdown(sgp.experiments.coverage_table(pd.concat([named, theirs[theirs.table == "1"]]), "Coverage").markdown())
 
 # %% [markdown]
 # The number of colours depends on which states the training plans visit, so that other problems and other optimal plans
@@ -508,7 +510,7 @@ decisions = [(each.task, each.task.successors(state)) for each in data.train for
 big = sgp.Task(suite.problems(DOMAIN, "extrapolation")[-1])
 lines = []
 for k in range(4):
-    made = sgp.WLEncoder.fit(sgp.WLConfig(iterations=k), [(each.task, each.states) for each in data.train])
+    made = sgp.data.WLEncoder.fit(sgp.data.WLConfig(iterations=k), [(each.task, each.states) for each in data.train])
     rows = [made.embed(each, [successor.state for successor in choice]) for each, choice in decisions]
     alike = sum(len(each) - len(np.unique(each, axis=0)) for each in rows)
     lines.append((k, made.dimension, alike, sum(map(len, rows)), round(made.unseen(big, [big.init])[0], 2)))
@@ -592,16 +594,16 @@ print(pd.DataFrame(lines, columns=["prediction", "solved", "n", "95 % interval"]
 #
 # The tour tells the same in six stops, large enough for a projector, and lets the audience guess before it shows which
 # successor is nearest. Below it, a recorded rollout of this variant that goes wrong, at the step where it does.
-
-# %%
-sgp.Link("http://localhost:8501/tour?stop=1", "Open the tour in the dashboard")
+#
+# [Open the tour in the dashboard](http://localhost:8501/tour?stop=1)
 
 # %%
 failed = next(
     each
     for each in sgp.recorded_rollouts().rollouts
-    if (each.about.domain, each.about.variant) == (DOMAIN, "wl-xgboost-delta") and sgp.failure_of(each) is not None
+    if (each.about.domain, each.about.variant) == (DOMAIN, "wl-xgboost-delta")
+    and sgp.analysis.failure_of(each) is not None
 )
-finding = sgp.failure_of(failed).primary
+finding = sgp.analysis.failure_of(failed).primary
 print(f"{failed.head['name']}: {finding.kind.value} ({finding.kind.definition})")
-sgp.link(failed, finding.step)
+sgp.viz.link(failed, finding.step)

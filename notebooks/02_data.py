@@ -52,7 +52,7 @@ print(f"suite {suite.name}, {suite.origin}; {len(suite.domains)} domains")
 # drawn by `sgp generate` with the paper's counts and sizes, no two of different splits equal up to renaming of objects.
 
 # %%
-sgp.paper_table("state-centric", 5, sgp.load_scores(), SUITE)
+sgp.experiments.paper_table("state-centric", 5, sgp.load_scores(), SUITE)
 
 # %% [markdown]
 # Training problems are few and small. What *extrapolation* asks for is seen best as a picture: each mark is a problem,
@@ -65,7 +65,7 @@ problems = pd.DataFrame(
         (domain, split, entry.size, plan.configuration, len(plan.plan))
         for domain in suite.domains
         for split, entries in suite.domain(domain).splits.items()
-        for plans in [sgp.expert_plans(suite, domain, split)]
+        for plans in [sgp.data.expert_plans(suite, domain, split)]
         for entry, problem in zip(entries, suite.problems(domain, split), strict=True)
         if (plan := plans[problem.sha256]).plan is not None
     ],
@@ -141,9 +141,9 @@ shortest = min(data["gripper"].train, key=len)
 after = [f"{step}. {action}" for step, action in enumerate(shortest.actions, start=1)]
 strip(
     [
-        ("goal", sgp.goal_picture(shortest.task)),
+        ("goal", sgp.viz.goal_picture(shortest.task)),
         *(
-            (words, sgp.picture(shortest.task, state))
+            (words, sgp.viz.picture(shortest.task, state))
             for words, state in zip(["start", *after], shortest.states, strict=True)
         ),
     ]
@@ -158,15 +158,17 @@ strip(
 
 # %%
 learned = sgp.load_scores("measured/learning-curve")
-sgp.learning_curves(learned) if len(learned) else "not measured yet"
+sgp.viz.learning_curves(learned) if len(learned) else "not measured yet"
 
 # %% [markdown]
 # And here and now, two draws each of Gripper's:
 
 # %%
-cells = sgp.grid_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, (13,), ["interpolation"])
-cells = sgp.learning_cells(cells, draws=2)
-sgp.learning_table(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
+cells = sgp.experiments.grid_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, (13,), ["interpolation"])
+cells = sgp.experiments.learning_cells(cells, draws=2)
+sgp.experiments.learning_table(
+    sgp.experiments.run_grid(cells).scores, "coverage of interpolation by the number of training problems"
+)
 
 # %% [markdown]
 # ## Embeddings
@@ -179,10 +181,12 @@ sgp.learning_table(sgp.run_grid(cells).scores, "coverage of interpolation by the
 
 # %%
 encoders = {
-    domain: sgp.WLEncoder.fit(sgp.WLConfig(), [(each.task, each.states) for each in of_domain.train])
+    domain: sgp.data.WLEncoder.fit(sgp.data.WLConfig(), [(each.task, each.states) for each in of_domain.train])
     for domain, of_domain in data.items()
 }
-slots = {domain: sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest) for domain, of_domain in data.items()}
+slots = {
+    domain: sgp.data.FSFEncoder(suite.built_in_domain(domain), of_domain.largest) for domain, of_domain in data.items()
+}
 printed = {
     (row.table, row.variant, row.domain): int(row.value)
     for row in published[published.metric == "dimension"].itertuples()
@@ -223,8 +227,8 @@ words.iloc[::10].style.hide(axis="index").set_properties(**{"text-align": "left"
 #
 # A planner of this kind picks the successor whose vector is nearest to the predicted one. Successors of *equal* vectors
 # are one to it. How often does that happen? At every state of an expert's plan take all unvisited successors; the share
-# that disappears when those of equal vectors count once is what the model cannot tell apart. `sgp.decisions` counts
-# both. No learning is involved, so that the planner that predicts no change will do, with either encoder in it.
+# that disappears when those of equal vectors count once is what the model cannot tell apart. `sgp.analysis.decisions`
+# counts both. No learning is involved, so that the planner that predicts no change will do, with either encoder in it.
 
 # %%
 SPLITS = ["validation", "interpolation"]
@@ -232,7 +236,7 @@ SPLITS = ["validation", "interpolation"]
 
 def share_alike(planner, found):
     """The share of successors that collapse into another, and the number of decisions."""
-    made = sgp.decisions(planner, found)
+    made = sgp.analysis.decisions(planner, found)
     return 1 - sum(each.distinguishable for each in made) / sum(each.candidates for each in made), len(made)
 
 
@@ -301,19 +305,19 @@ figure
 # taken, and no embedding that ignores names could or should tell them apart. Or they differ, and the vector is blind to
 # it, for one of three reasons: the colours that tell them apart are not in the *vocabulary*, because training never met
 # them; k = 2 *rounds* of refinement are too few; or *1-WL* cannot see it with any number of rounds. A canonical form of
-# a state and its goal (`sgp.canonical_form`) decides whether two are the same but for names; encoders fitted to the
-# very states in question, with two rounds and with ten, decide the rest.
+# a state and its goal (`sgp.data.canonical_form`) decides whether two are the same but for names; encoders fitted to
+# the very states in question, with two rounds and with ten, decide the rest.
 
 
 # %%
 def different_forms(states, task):
     """One state for each that is not another one renamed."""
-    return list({sgp.canonical_form(sgp.Task(task.restarted(state))): state for state in states}.values())
+    return list({sgp.data.canonical_form(sgp.Task(task.restarted(state))): state for state in states}.values())
 
 
 def different_vectors(states, task, rounds):
     """How many vectors the states have where no colour of theirs is unknown."""
-    fitted = sgp.WLEncoder.fit(sgp.WLConfig(iterations=rounds), [(task, states)])
+    fitted = sgp.data.WLEncoder.fit(sgp.data.WLConfig(iterations=rounds), [(task, states)])
     return len(np.unique(fitted.embed(task, states), axis=0))
 
 
@@ -355,15 +359,15 @@ pd.DataFrame(reasons).T
 # %%
 pairs = []
 for domain, task, states in blind:
-    plans = [sgp.plan_of(task.restarted(state)).plan for state in states]
+    plans = [sgp.data.plan_of(task.restarted(state)).plan for state in states]
     pairs.append((domain, task, states, [len(plan) for plan in plans]))
 domain, task, states, lengths = max(pairs, key=lambda each: np.ptp(each[-1]))
 assert np.array_equal(*encoders[domain].embed(task, states)), "not one vector"
 strip(
     [
-        (f"{domain} {task.name}, the goal", sgp.goal_picture(task)),
+        (f"{domain} {task.name}, the goal", sgp.viz.goal_picture(task)),
         *(
-            (f"{length} actions to the goal", sgp.picture(task, state))
+            (f"{length} actions to the goal", sgp.viz.picture(task, state))
             for state, length in zip(states, lengths, strict=True)
         ),
     ]
@@ -384,7 +388,7 @@ print("right:", *sorted(other - one))
 # it are the subject of notebooks 03 and 06.
 
 # %%
-sgp.paper_table("state-centric", 3, sgp.load_scores())
+sgp.experiments.paper_table("state-centric", 3, sgp.load_scores())
 
 # %% [markdown]
 # In the dashboard, indistinguishable successors are marked `collapsed` among the candidates. This is the step with the
@@ -398,4 +402,4 @@ rollout = next(
 )
 collapsed = [sum("collapsed" in each["marks"] for each in step["candidates"]) for step in rollout.steps]
 print(f"{rollout.head['name']}, step {1 + int(np.argmax(collapsed))}: {max(collapsed)} candidates collapsed")
-sgp.link(rollout, step=1 + int(np.argmax(collapsed)))
+sgp.viz.link(rollout, step=1 + int(np.argmax(collapsed)))

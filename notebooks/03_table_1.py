@@ -56,14 +56,17 @@ def rate(solved, count, distinct=None):
 # %% [markdown]
 # ## A part of the table, made here
 #
-# `sgp.grid_cells` names the cells of a grid, `sgp.run_grid` trains and tries what the store does not have yet; VAL
-# judges every plan. What comes out must be what was committed, problem by problem solved or not. One model is tried
-# twice: `decodings` names ways of planning with a run, and `jumps` (more of it below) needs no training of its own.
+# `sgp.experiments.grid_cells` names the cells of a grid, `sgp.experiments.run_grid` trains and tries what the store
+# does not have yet; VAL judges every plan. What comes out must be what was committed, problem by problem solved or not.
+# One model is tried twice: `decodings` names ways of planning with a run, and `jumps` (more of it below) needs no
+# training of its own.
 
 # %%
-cells = sgp.grid_cells(SUITE, DOMAINS, METHODS, splits=SPLITS, seeds=(13,) if FAST else (13, 14, 15))
-cells += sgp.grid_cells(SUITE, DOMAINS, {"state-centric": ["wl-xgboost-delta"]}, splits=SPLITS, decodings=["jumps"])
-results = sgp.run_grid(cells)
+cells = sgp.experiments.grid_cells(SUITE, DOMAINS, METHODS, splits=SPLITS, seeds=(13,) if FAST else (13, 14, 15))
+cells += sgp.experiments.grid_cells(
+    SUITE, DOMAINS, {"state-centric": ["wl-xgboost-delta"]}, splits=SPLITS, decodings=["jumps"]
+)
+results = sgp.experiments.run_grid(cells)
 known = sgp.load_attempts()
 known = known[known.suite == SUITE]
 key = ["planner", "domain", "split", "seed", "problem"]
@@ -85,10 +88,10 @@ table
 # `sgp grid --variants state-centric:wl-xgboost-delta --decoding jumps`.
 
 # %%
-sgp.paper_table("state-centric", 1, committed, splits=["extrapolation"])
+sgp.experiments.paper_table("state-centric", 1, committed, splits=["extrapolation"])
 
 # %%
-whole = sgp.paper_table("state-centric", 1, committed)
+whole = sgp.experiments.paper_table("state-centric", 1, committed)
 HTML(f"<details><summary>all three splits</summary>{whole.html()}</details>")
 
 # %% [markdown]
@@ -105,7 +108,7 @@ VARIANTS = [
 ]
 both = pd.concat([committed, printed])
 both = both[(both.metric == "coverage") & both["size"].isna()]
-cells = sgp.pool_seeds(both, ["paper", "planner", "domain", "split"])
+cells = sgp.experiments.pool_seeds(both, ["paper", "planner", "domain", "split"])
 cells = cells.set_index(["paper", "planner", "domain", "split"]).sort_index()
 figure = make_subplots(2, 2, subplot_titles=list(suite.domains), shared_yaxes=True, vertical_spacing=0.16)
 for place, domain in enumerate(suite.domains):
@@ -336,8 +339,8 @@ pd.Series(decoded).unstack(0, sort=False)
 if not FAST:
     lstm = {"state-centric": ["wl-lstm-state"]}
     for decoding in ("default", "no-statics"):
-        cells = sgp.grid_cells(SUITE, ["visitall"], lstm, (13,), ["extrapolation"], decodings=(decoding,))
-        tried = sgp.run_grid(cells).attempts
+        cells = sgp.experiments.grid_cells(SUITE, ["visitall"], lstm, (13,), ["extrapolation"], decodings=(decoding,))
+        tried = sgp.experiments.run_grid(cells).attempts
         different = {row.first for row in tried}  # many are one problem with its cells renamed
         print(decoding, rate(sum(row.solved for row in tried), len(tried), len(different)))
 
@@ -361,4 +364,4 @@ visited = [
 ]
 step = 1 + visited.index(max(visited))
 print(f"{recorded.head['name']}, step {step} of {len(visited)}: {max(visited):.0%} of the successors are visited")
-sgp.link(recorded, step=step)
+sgp.viz.link(recorded, step=step)

@@ -49,19 +49,19 @@ printed = printed[printed.table == "1"]
 
 # %%
 CONFIGS = {
-    "WL k=0": sgp.WLConfig(iterations=0),
-    "WL k=1": sgp.WLConfig(iterations=1),
-    "WL k=2": sgp.WLConfig(),
-    "WL k=3": sgp.WLConfig(iterations=3),
-    "WL k=2 set": sgp.WLConfig(hash="set"),
+    "WL k=0": sgp.data.WLConfig(iterations=0),
+    "WL k=1": sgp.data.WLConfig(iterations=1),
+    "WL k=2": sgp.data.WLConfig(),
+    "WL k=3": sgp.data.WLConfig(iterations=3),
+    "WL k=2 set": sgp.data.WLConfig(hash="set"),
 }
 data = {domain: sgp.load_training_data(suite, domain) for domain in suite.domains}
 encoders = {}
 for domain, of_domain in data.items():
     states = [(each.task, each.states) for each in of_domain.train]
-    encoders[domain] = {name: sgp.WLEncoder.fit(config, states) for name, config in CONFIGS.items()}
+    encoders[domain] = {name: sgp.data.WLEncoder.fit(config, states) for name, config in CONFIGS.items()}
     encoders[domain]["WL k=2 no static"] = encoders[domain]["WL k=2"].without_static()
-    encoders[domain]["FSF"] = sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest)
+    encoders[domain]["FSF"] = sgp.data.FSFEncoder(suite.built_in_domain(domain), of_domain.largest)
 
 # %% [markdown]
 # ### Dimension
@@ -161,7 +161,7 @@ for domain in suite.domains:
     planner = sgp.load_planner(sgp.train("zero-change", domain, SUITE).folder)
     for name, encoder in encoders[domain].items():
         other = replace(planner, policy=replace(planner.policy, encoder=encoder))
-        made = sgp.decisions(other, interpolation[domain])
+        made = sgp.analysis.decisions(other, interpolation[domain])
         share = 1 - sum(each.distinguishable for each in made) / sum(each.candidates for each in made)
         alike[name, f"{domain}, n = {len(made)}"] = f"{share:.2f}"
 pd.Series(alike).unstack(sort=False)
@@ -201,15 +201,15 @@ coverage = {}
 for name, domain, split in PARTS:
     variant, overrides, decoding = SETTINGS[name]
     planner = {"state-centric": [variant]}
-    cells = sgp.grid_cells(SUITE, [domain], planner, (13,), [split], overrides, decodings=(decoding,))
-    tried = sgp.run_grid(cells).attempts
+    cells = sgp.experiments.grid_cells(SUITE, [domain], planner, (13,), [split], overrides, decodings=(decoding,))
+    tried = sgp.experiments.run_grid(cells).attempts
     solved, different = list(tried.solved), set(tried.distinct_problem)  # but for the names of objects
     rate = np.mean(solved)
     value, low, high = (f"{each:.2f}".removeprefix("0") for each in (rate, *sgp.wilson(rate, len(different))))
     as_it_is = not overrides and decoding == "default"
     place = committed[(committed.domain == domain) & (committed.split == split) & committed["size"].isna()]
     place = place[(place.planner == f"state-centric {variant}") & (place.metric == "coverage")]
-    (known,) = sgp.pool_seeds(place, ["planner"]).itertuples() if as_it_is else (None,)
+    (known,) = sgp.experiments.pool_seeds(place, ["planner"]).itertuples() if as_it_is else (None,)
     coverage[f"{domain}, {split}, n = {len(solved)}", name] = {
         "here": f"{value} [{low}, {high}]",
         "committed": "" if known is None else known.text,
@@ -226,7 +226,9 @@ pd.DataFrame(coverage).T
 titles = {f"state-centric {variant}" for variant in sgp.get_method("state-centric").variants}
 own = committed[committed.planner.isin(titles)]  # by their default decoding
 dates = ", ".join(sorted({note.split(",")[0] for note in own.note}))
-sgp.coverage_table(pd.concat([own, printed]), f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"])
+sgp.experiments.coverage_table(
+    pd.concat([own, printed]), f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"]
+)
 
 # %% [markdown]
 # In Blocksworld and VisitAll WL reaches more than FSF in every pair of variants, ours and published; in Logistics
@@ -244,6 +246,6 @@ recorded = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.domain, each.about.variant, each.head["outcome"]) == ("blocksworld", "wl-xgboost-delta", "horizon")
 )
-finding = sgp.failure_of(recorded).primary
+finding = sgp.analysis.failure_of(recorded).primary
 print(f"{recorded.head['name']}, step {finding.step} of {len(recorded.steps)}: {finding.kind.value}")
-sgp.link(recorded, step=finding.step)
+sgp.viz.link(recorded, step=finding.step)

@@ -59,11 +59,11 @@ both = both.assign(
     series=both.paper.map(lambda paper: "published" if paper else "ours"),
 )
 order = {name: place for place, name in enumerate(lines.values())}
-shown = sgp.pool_seeds(both[both.line.notna()], ["panel", "line", "series"]).sort_values(
+shown = sgp.experiments.pool_seeds(both[both.line.notna()], ["panel", "line", "series"]).sort_values(
     ["panel", "line", "series"], key=lambda names: names.map(lambda name: order.get(name, name)), kind="stable"
 )
 counts = ", ".join(f"{row.panel} {row.count}" for row in shown.drop_duplicates("panel").itertuples())
-sgp.rates(shown, f"State or delta, WL features, split extrapolation (n: {counts})")
+sgp.viz.rates(shown, f"State or delta, WL features, split extrapolation (n: {counts})")
 
 # %% [markdown]
 # Whether a mode wins depends on domain and model. The next cell says for each pair which mode is ahead, and whether the
@@ -150,7 +150,7 @@ for name in ("delta", "state"):
 # %%
 frames = []
 for name, planner in planners.items():
-    made, missed = sgp.decisions(planner, experts), sgp.predictions(planner, experts)
+    made, missed = sgp.analysis.decisions(planner, experts), sgp.analysis.predictions(planner, experts)
     rows = [
         asdict(each) | {"sure": each.sure, "top1": decision.top1} for decision, each in zip(made, missed, strict=True)
     ]
@@ -273,7 +273,7 @@ decoded = [
     )
 ]
 decoded = pd.DataFrame(decoded, columns=["panel", "line", "series", "value", "count"])
-sgp.rates(decoded, f"Coverage of the same models, with and without static atoms (n = {len(experts)})")
+sgp.viz.rates(decoded, f"Coverage of the same models, with and without static atoms (n = {len(experts)})")
 
 # %% [markdown]
 # Look at the line of the predictor that learned nothing. If it solves problems once static atoms are gone, then solving
@@ -283,7 +283,7 @@ sgp.rates(decoded, f"Coverage of the same models, with and without static atoms 
 
 # %%
 share = {
-    atoms: np.mean(list(sgp.unseen_features(planner, experts).values()))
+    atoms: np.mean(list(sgp.analysis.unseen_features(planner, experts).values()))
     for atoms, planner in (
         ("with", planners["zero change"]),
         ("without", without_static(planners["zero change"])),
@@ -309,13 +309,13 @@ failed = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] != "solved"
 )
-failure = sgp.failure_of(failed)
+failure = sgp.analysis.failure_of(failed)
 print(f"{failed.head['name']}: {failure.primary.kind} at step {failure.primary.step}")
 print(f"({failure.primary.kind.definition})")
 sgp.show(failed, step=failure.primary.step)
 
 # %%
-sgp.link(failed, failure.primary.step)
+sgp.viz.link(failed, failure.primary.step)
 
 # %% [markdown]
 # ## Our numbers beside the paper's
@@ -323,4 +323,4 @@ sgp.link(failed, failure.primary.step)
 # %%
 titles = [f"state-centric {key}-{mode}" for key in MODELS.values() for mode in ("delta", "state")]
 both = pd.concat([measured, published])
-sgp.coverage_table(both[both.planner.isin(titles)], "State or delta, all splits")
+sgp.experiments.coverage_table(both[both.planner.isin(titles)], "State or delta, all splits")

@@ -55,9 +55,9 @@ both = both[both.planner.str.fullmatch(r"state-centric wl-(lstm|xgboost)-(delta|
 who = both.paper.map(lambda paper: "published" if paper else "ours")
 both = both.assign(panel=both.domain, line=both.variant.str.split("-").str[2] + ", " + who)
 both = both.assign(series=both.variant.str.split("-").str[1])
-shown = sgp.pool_seeds(both, ["panel", "line", "series"]).sort_values(["panel", "line", "series"])
+shown = sgp.experiments.pool_seeds(both, ["panel", "line", "series"]).sort_values(["panel", "line", "series"])
 counts = ", ".join(f"{row.panel} {row.count}" for row in shown.drop_duplicates("panel").itertuples())
-sgp.rates(shown, f"LSTM and XGBoost, WL features, split extrapolation (n: {counts})")
+sgp.viz.rates(shown, f"LSTM and XGBoost, WL features, split extrapolation (n: {counts})")
 
 # %% [markdown]
 # One mean hides how much the seed decides. These are our three seeds, and the spread that the paper prints.
@@ -120,7 +120,7 @@ coverage = [
     for (mode, model), planner in planners.items()
 ]
 coverage = pd.DataFrame(coverage, columns=["panel", "line", "series", "value", "count"])
-sgp.rates(coverage, f"Gripper, coverage with and without memory (n = {len(experts)})")
+sgp.viz.rates(coverage, f"Gripper, coverage with and without memory (n = {len(experts)})")
 
 # %%
 for each in coverage.itertuples():
@@ -187,7 +187,7 @@ unseen.pivot_table(index="domain", columns="split", values="value").round(3)
 # %%
 kinds = {}
 for (mode, model), planner in planners.items():
-    ranked = pd.DataFrame([vars(each) for each in sgp.decisions(planner, experts)])
+    ranked = pd.DataFrame([vars(each) for each in sgp.analysis.decisions(planner, experts)])
     paths = {each.task.name: each.actions for each in experts}
     names = [
         f"{paths[name][step - 1].name if step else 'start'} → {paths[name][step].name}"
@@ -214,11 +214,11 @@ failed = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] != "solved"
 )
-failure = sgp.failure_of(failed)
+failure = sgp.analysis.failure_of(failed)
 sgp.show(failed, step=failure.primary.step)
 
 # %%
-sgp.link(failed, failure.primary.step)
+sgp.viz.link(failed, failure.primary.step)
 
 # %% [markdown]
 # ## Our numbers beside the paper's
@@ -228,7 +228,7 @@ sgp.link(failed, failure.primary.step)
 # %%
 titles = [f"state-centric wl-{model}-{mode}" for model in ("lstm", "xgboost") for mode in ("delta", "state")]
 both = pd.concat([measured, published])
-sgp.coverage_table(both[both.planner.isin(titles)], "LSTM and XGBoost, all splits")
+sgp.experiments.coverage_table(both[both.planner.isin(titles)], "LSTM and XGBoost, all splits")
 
 # %%
-sgp.paper_table("state-centric", 4, measured)
+sgp.experiments.paper_table("state-centric", 4, measured)

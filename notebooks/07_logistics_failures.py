@@ -56,7 +56,7 @@ runs = {
     "contrastive jumps, one-step": sgp.train("contrastive-jumps", "logistics", suite.name, "one-step", SEED),
 }
 ranked = {
-    name: pd.DataFrame([vars(each) for each in sgp.decisions(sgp.load_planner(run.folder), experts)])
+    name: pd.DataFrame([vars(each) for each in sgp.analysis.decisions(sgp.load_planner(run.folder), experts)])
     for name, run in runs.items()
 }
 figure = go.Figure(
@@ -127,13 +127,13 @@ def small_task(name, where):
 
 right = small_task("right", "(at p a2) (at q a3)")
 swapped = small_task("swapped", "(at p a3) (at q a2)")
-sgp.goal_picture(right)
+sgp.viz.goal_picture(right)
 
 # %%
-sgp.picture(right)
+sgp.viz.picture(right)
 
 # %%
-sgp.picture(swapped)
+sgp.viz.picture(swapped)
 
 # %% [markdown]
 # The vocabulary is collected from these two states themselves, so that no colour is unseen. The next cell counts, for a
@@ -155,7 +155,9 @@ def shortest(task):
 
 differing = []
 for rounds in range(1, ROUNDS + 1):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=rounds), [(right, [right.init]), (swapped, [swapped.init])])
+    encoder = sgp.data.WLEncoder.fit(
+        sgp.data.WLConfig(iterations=rounds), [(right, [right.init]), (swapped, [swapped.init])]
+    )
     one, other = (encoder.embed(task, [task.init])[0] for task in (right, swapped))
     differing.append({"k": rounds, "colours": encoder.dimension, "differ in": int((one != other).sum())})
 print(f"shortest plan: {shortest(right)} actions from right, {shortest(swapped)} from swapped, where packages must fly")
@@ -166,8 +168,8 @@ pd.DataFrame(differing)
 # are the colours of some nodes after two rounds, numbered as the columns of the histogram:
 
 # %%
-two = sgp.WLEncoder.fit(sgp.WLConfig(iterations=2), [(right, [right.init]), (swapped, [swapped.init])])
-graphs = {task.name: sgp.coloured_graph(two.vocabulary, task, task.init) for task in (right, swapped)}
+two = sgp.data.WLEncoder.fit(sgp.data.WLConfig(iterations=2), [(right, [right.init]), (swapped, [swapped.init])])
+graphs = {task.name: sgp.data.coloured_graph(two.vocabulary, task, task.init) for task in (right, swapped)}
 NODES = ("p", "q", "l2", "l3", "a2", "a3", "c2", "c3")
 pd.DataFrame(
     {name: {node: graph.colours[-1][graph.nodes.index(node)] for node in NODES} for name, graph in graphs.items()}
@@ -189,7 +191,7 @@ unload = [each for each in loaded.successors(flown) if each.actions[0].name == "
 print("candidates:", ", ".join(str(each.actions[0]) for each in unload))
 differences = []
 for rounds in range(1, ROUNDS + 1):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=rounds), [(loaded, [each.state for each in unload])])
+    encoder = sgp.data.WLEncoder.fit(sgp.data.WLConfig(iterations=rounds), [(loaded, [each.state for each in unload])])
     one, other = encoder.embed(loaded, [each.state for each in unload])
     differences.append({"k": rounds, "differ in": int((one != other).sum())})
 pd.DataFrame(differences)
@@ -203,7 +205,9 @@ pd.DataFrame(differences)
 data = sgp.load_training_data(suite, "logistics")
 deeper = []
 for rounds in range(1, 5 if FAST else 7):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=rounds), [(each.task, each.states) for each in data.train])
+    encoder = sgp.data.WLEncoder.fit(
+        sgp.data.WLConfig(iterations=rounds), [(each.task, each.states) for each in data.train]
+    )
     unseen = np.mean([encoder.unseen(each.task, each.states).mean() for each in experts])
     deeper.append({"k": rounds, "colours": encoder.dimension, "unseen": float(unseen)})
 deeper = pd.DataFrame(deeper)
@@ -234,8 +238,8 @@ figure
 # %%
 rows = []
 for atoms in range(4):
-    encoder, (embedded,) = sgp.MarkedTransitionEncoder.fit(
-        sgp.MarkedConfig(closed_atoms=atoms), [(loaded, flown, unload)]
+    encoder, (embedded,) = sgp.data.MarkedTransitionEncoder.fit(
+        sgp.data.MarkedConfig(closed_atoms=atoms), [(loaded, flown, unload)]
     )
     one, other = embedded.dense(encoder.dimension)
     columns = np.flatnonzero(one != other)
@@ -258,7 +262,7 @@ failed = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.domain, each.about.method) == ("logistics", "state-centric") and each.head["outcome"] != "solved"
 )
-failure = sgp.failure_of(failed)
+failure = sgp.analysis.failure_of(failed)
 for finding in failure.findings:
     print(f"step {finding.step}: {finding.kind}, {finding.kind.definition}")
 figure = go.Figure(
@@ -293,7 +297,7 @@ pd.DataFrame({"action": taken, "part": parts}).groupby(["part", "action"]).size(
 sgp.show(failed, step=failure.primary.step)
 
 # %%
-sgp.link(failed, failure.primary.step)
+sgp.viz.link(failed, failure.primary.step)
 
 # %% [markdown]
 # ## What mends it
@@ -309,8 +313,10 @@ CHANGES = {
     "no walks at all": {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
     "successors alone": {"candidates": "one-step"},
 }
-cells = sgp.grid_cells(suite.name, ["logistics"], {"contrastive-jumps": ["aiw"]}, (SEED,), ["extrapolation"])
-cells = sgp.ablation_cells(cells)
+cells = sgp.experiments.grid_cells(
+    suite.name, ["logistics"], {"contrastive-jumps": ["aiw"]}, (SEED,), ["extrapolation"]
+)
+cells = sgp.experiments.ablation_cells(cells)
 cells = [replace(cell, decodings=(decoding,)) for cell in cells for decoding in cell.decodings]  # a line each
 names = {(tuple(sorted(change.items())), ("default",)): name for name, change in CHANGES.items()}
 chosen = [each for each in cells if not FAST or (each.overrides, each.decodings) in names]
@@ -325,13 +331,13 @@ def changed(cell):
 title = {each: changed(each) for each in chosen}
 coverage = []
 for cell in chosen:
-    scores = sgp.run_grid([cell]).scores
+    scores = sgp.experiments.run_grid([cell]).scores
     found = {row.metric: row for row in scores[scores.split == "extrapolation"].itertuples()}
     length = found["plan_length"].value if "plan_length" in found else None
     coverage.append((title[cell], found["coverage"].value, found["coverage"].count, length))
 coverage = pd.DataFrame(coverage, columns=["line", "value", "count", "length"])
 coverage = coverage.assign(panel="Logistics, extrapolation", series="contrastive jumps")
-sgp.rates(coverage, f"Contrastive jumps with one ingredient changed (n = {coverage['count'].iloc[0]})")
+sgp.viz.rates(coverage, f"Contrastive jumps with one ingredient changed (n = {coverage['count'].iloc[0]})")
 
 # %%
 pd.DataFrame(
@@ -359,4 +365,6 @@ pd.DataFrame(
 METHODS = ("state-centric", "contrastive-delta", "contrastive-jumps")
 ours = measured[(measured.domain == "logistics") & measured.method.isin(METHODS)]
 theirs = sgp.load_scores("published/state-centric")
-sgp.coverage_table(pd.concat([ours, theirs[theirs.table == "1"]]), "Logistics, all splits", all_published=True)
+sgp.experiments.coverage_table(
+    pd.concat([ours, theirs[theirs.table == "1"]]), "Logistics, all splits", all_published=True
+)

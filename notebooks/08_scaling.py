@@ -58,7 +58,7 @@ attempts = attempts[attempts.suite == "state-centric"]
 chosen = pd.concat([attempts[attempts.planner == planner] for planner in PLANNERS])
 print(scores.note[(scores.suite == "state-centric") & (scores.metric == "coverage")].iloc[0])
 print(f"{len(chosen)} attempts, {len(chosen[['domain', 'problem', 'split']].drop_duplicates())} problems")
-sgp.coverage_over_size(chosen)
+sgp.viz.coverage_over_size(chosen)
 
 # %% [markdown]
 # Sizes have few problems each, and bands are wide: a planner that solves 4 of 4 may fail on half of them. For each
@@ -90,11 +90,11 @@ for n in (5, 20, 100):
 # keeps two equal results from being enough: there are never fewer than 34. Rates near one half need 277.
 
 # %%
-rule = sgp.ScalingConfig()
+rule = sgp.experiments.ScalingConfig()
 counts = np.arange(2, 300)
 figure = go.Figure()
 for rate, dash in ((0.5, "solid"), (0.8, "dash"), (0.9, "dashdot"), (1.0, "dot")):
-    wide = sgp.half_width(np.full(len(counts), rate), counts, rule.kappa)
+    wide = sgp.analysis.half_width(np.full(len(counts), rate), counts, rule.kappa)
     enough = counts[wide <= rule.epsilon][0]
     print(f"rate {rate}: {enough} results are enough")
     figure.add_scatter(x=counts, y=wide, name=f"rate {rate}", line={"dash": dash})
@@ -113,8 +113,8 @@ figure
 
 # %%
 run = sgp.train("contrastive-jumps", "blocksworld", "state-centric", "aiw", SEED)
-config = sgp.ScalingConfig(epsilon=0.1) if FAST else rule
-curve = sgp.scaling(run.folder, config, bound=SHORT)
+config = sgp.experiments.ScalingConfig(epsilon=0.1) if FAST else rule
+curve = sgp.experiments.scaling(run.folder, config, bound=SHORT)
 print(f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.note}")
 live_sizes = pd.DataFrame(
     [
@@ -123,7 +123,9 @@ live_sizes = pd.DataFrame(
             "most actions": each.max_actions,
             "problems": len(each.attempts),
             "coverage": each.coverage,
-            "half width": sgp.half_width(np.array([each.coverage]), np.array([len(each.attempts)]), config.kappa)[0],
+            "half width": sgp.analysis.half_width(
+                np.array([each.coverage]), np.array([len(each.attempts)]), config.kappa
+            )[0],
             "mean actions": np.mean([len(attempt.plan) for attempt in each.attempts if attempt.solved] or [np.nan]),
         }
         for each in curve.points
@@ -150,7 +152,7 @@ shown_sizes = [*sorted(curve.points, key=lambda each: abs(each.coverage - 0.5))[
 for each, dash in zip(shown_sizes, ("solid", "dash", "dot"), strict=False):
     counts = np.arange(1, len(each.attempts) + 1)
     solved = np.cumsum([attempt.solved for attempt in each.attempts]) / counts
-    wide = sgp.half_width(solved, counts, config.kappa)[1:]
+    wide = sgp.analysis.half_width(solved, counts, config.kappa)[1:]
     name = f"{each.size} objects, in the end {each.coverage:.2f}"
     figure.add_scatter(x=counts[1:], y=wide, name=name, mode="lines", line={"dash": dash}, row=1, col=2)
 figure.add_hline(y=config.epsilon, line_width=1, annotation_text="epsilon", row=1, col=2)
@@ -175,7 +177,7 @@ theirs = sgp.load_scores("published/dynamic-validation")
 both = pd.concat([scaling, theirs[theirs.table == "1"]])
 if len(scaling):
     print("\n".join(sorted(set(scaling.note[scaling.metric == "scale"]))))
-    display(sgp.scaling_curves(both))
+    display(sgp.viz.scaling_curves(both))
 else:
     print("data/measured/scaling.csv is not there; 'sgp scaling --domain gripper --csv FILE' measures one curve")
 
@@ -183,7 +185,7 @@ else:
 # ## Our numbers beside the paper's: Table 1 of dynamic validation
 
 # %%
-sgp.scaling_table(both)
+sgp.experiments.scaling_table(both)
 
 # %% [markdown]
 # ## Plan length over size
@@ -193,7 +195,7 @@ sgp.scaling_table(both)
 
 # %%
 if len(scaling):
-    display(sgp.scaling_curves(both, "plan_length"))
+    display(sgp.viz.scaling_curves(both, "plan_length"))
 
 # %% [markdown]
 # ## What bounds every planner
@@ -205,7 +207,7 @@ if len(scaling):
 
 # %%
 domain = sgp.get_domain("ferry")
-bound = sgp.scaling_sizes(domain.name)["bound"]
+bound = sgp.experiments.scaling_sizes(domain.name)["bound"]
 
 
 def least_actions(pddl):
@@ -270,7 +272,7 @@ harder = scores[(scores.suite == "harder") & (scores.split != "") & scores["size
 print(harder.note.iloc[0])
 committed = harder.pivot_table(index=["domain", "split"], columns="metric", values="value")
 covered = harder[(harder.planner == "contrastive-jumps aiw") & (harder.metric == "coverage")]
-rows = sgp.pool_seeds(covered, ["domain", "split"]).set_index(["domain", "split"]).loc[committed.index]
+rows = sgp.experiments.pool_seeds(covered, ["domain", "split"]).set_index(["domain", "split"]).loc[committed.index]
 larger = sgp.load_suite("harder").domains
 committed["objects"] = [max(each.size for each in larger[domain].splits[row]) for domain, row in committed.index]
 committed[["n", "seeds", "± over seeds"]] = rows[["n", "seeds", "spread"]]
@@ -370,7 +372,7 @@ figure
 ours = scores[(scores.suite == "state-centric") & scores.planner.isin(PLANNERS[:5])]
 printed = sgp.load_scores("published/state-centric")
 both = pd.concat([ours, printed[printed.table == "1"]])
-sgp.coverage_table(both, "Coverage on the larger problems", splits=("extrapolation",))
+sgp.experiments.coverage_table(both, "Coverage on the larger problems", splits=("extrapolation",))
 
 # %% [markdown]
 # And a problem of that split, solved, in the player and in the dashboard: a step in the middle, where
@@ -385,4 +387,4 @@ shown = next(
 sgp.show(shown, step=len(shown.steps) // 2)
 
 # %%
-sgp.link(shown, len(shown.steps) // 2)
+sgp.viz.link(shown, len(shown.steps) // 2)

@@ -150,7 +150,7 @@ pd.DataFrame(
 
 # %%
 first = sgp.Task(suite.problems("courier", "train")[4])
-sgp.picture(first)
+sgp.viz.picture(first)
 
 # %% [markdown]
 # ## 3 · Expert plans
@@ -185,7 +185,7 @@ print(f"{facts['decisions']} decisions, {facts['dimension']} features, {facts['s
 
 # %%
 limit = sgp.Limit(actions=ACTIONS)
-evaluation = sgp.evaluate([run.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.own_rollouts_folder())
+evaluation = sgp.evaluate([run.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.data.own_rollouts_folder())
 (attempts,) = evaluation.attempts.values()
 pd.DataFrame(
     [(each.problem, each.size, str(each.outcome), len(each.plan), round(each.seconds, 2)) for each in attempts],
@@ -222,7 +222,7 @@ print(longest.problem, *(line for line in report if line.startswith(("Plan execu
 # %%
 shortest = min((each for each in attempts if each.solved), key=lambda each: len(each.plan))
 rollout = sgp.solve(problems[shortest.problem], run.folder, limit)
-sgp.show(sgp.as_recorded(rollout, run.folder))
+sgp.show(sgp.data.as_recorded(rollout, run.folder))
 
 # %% [markdown]
 # The same rollout in the dashboard, beside all others of this notebook:
@@ -231,12 +231,12 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 # %%
 def kept():
     """The rollouts of the larger problems that the dashboard has, by every model."""
-    found = sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    found = sgp.recorded_rollouts(sgp.data.own_rollouts_folder()).rollouts
     return [each for each in found if each.head["sha256"] in {problem.sha256 for problem in problems.values()}]
 
 
 recorded = {(each.about.method, each.head["name"]): each for each in kept()}
-sgp.link(recorded["contrastive-jumps", shortest.problem], step=1)
+sgp.viz.link(recorded["contrastive-jumps", shortest.problem], step=1)
 
 # %% [markdown]
 # ## 7 · When it fails
@@ -245,17 +245,17 @@ sgp.link(recorded["contrastive-jumps", shortest.problem], step=1)
 
 # %%
 other = sgp.train("state-centric", "courier", SUITE, "wl-xgboost-delta")
-evaluation = sgp.evaluate([other.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.own_rollouts_folder())
+evaluation = sgp.evaluate([other.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.data.own_rollouts_folder())
 (others,) = evaluation.attempts.values()
 print(f"contrastive jumps: {coverage(attempts)}")
 print(f"state-centric, WL, XGBoost, delta: {coverage(others)}")
 
 # %% [markdown]
-# What went wrong? `sgp.failure_of` says of a recorded rollout at which step which kind of trouble began. The
+# What went wrong? `sgp.analysis.failure_of` says of a recorded rollout at which step which kind of trouble began. The
 # dashboard's page *Failures* lists the same, each with a link to that step.
 
 # %%
-failures = [(each, failure) for each in kept() if (failure := sgp.failure_of(each)) is not None]
+failures = [(each, failure) for each in kept() if (failure := sgp.analysis.failure_of(each)) is not None]
 kinds = Counter(failure.primary.kind for _, failure in failures)
 pd.DataFrame(
     [(kind.value, count, kind.definition) for kind, count in kinds.most_common()],
@@ -271,7 +271,7 @@ worst, step = (failures[0][0], failures[0][1].primary.step) if failures else (ke
 sgp.show(worst, step=step)
 
 # %%
-sgp.link(worst, step)
+sgp.viz.link(worst, step)
 
 # %% [markdown]
 # Is the model to blame, or what it is made of? `sgp.diagnose` replays expert plans, here of the middle problems, and
@@ -297,14 +297,17 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# And if it is contrastive jumps that fails in your domain: its settings were chosen on four other domains. `sgp.select`
-# tries the values of each setting on problems that are larger than those of training, here the suite of the middle
-# ones, and keeps the best. The result is then measured on the larger problems, which the choice has not seen.
+# And if it is contrastive jumps that fails in your domain: its settings were chosen on four other domains.
+# `sgp.experiments.select` tries the values of each setting on problems that are larger than those of training, here the
+# suite of the middle ones, and keeps the best. The result is then measured on the larger problems, which the choice has
+# not seen.
 
 # %%
-trials, chosen = sgp.select("contrastive-jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ())
+trials, chosen = sgp.experiments.select(
+    "contrastive-jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ()
+)
 print("chosen:", *(f"{setting}={value}" for setting, value in chosen.items()))
-Markdown(sgp.trials_table(trials, "Settings").markdown())
+Markdown(sgp.experiments.trials_table(trials, "Settings").markdown())
 
 # %% [markdown]
 # Six problems tell only large differences: among values of equal coverage the choice is by plan length, then by speed.
@@ -321,7 +324,8 @@ Markdown(sgp.trials_table(trials, "Settings").markdown())
 #
 # Another way of decoding needs no training. `sgp.evaluate` takes `decodings=["default", "greedy"]` and tries one run
 # with the beam and without; `sgp.solve` takes `decoding="default+beam=10"` to follow more paths than usual. What
-# `sgp.select` chooses as `decoding.beam` or `decoding.margin` is such a setting, and is given in the same way.
+# `sgp.experiments.select` chooses as `decoding.beam` or `decoding.margin` is such a setting, and is given in the same
+# way.
 
 # %% [markdown]
 # ## 8 · The same from the command line

@@ -63,7 +63,7 @@ def problem(domain, size, seed):
 
 
 small = problem(DOMAIN, 3, seed=3)
-sgp.side_by_side([("the state", sgp.picture(small)), ("the goal", sgp.goal_picture(small))])
+sgp.viz.side_by_side([("the state", sgp.viz.picture(small)), ("the goal", sgp.viz.goal_picture(small))])
 
 # %% [markdown]
 # The search's tree, read from left to right: each box is a state, with the number by which it was found and the action
@@ -71,7 +71,7 @@ sgp.side_by_side([("the state", sgp.picture(small)), ("the goal", sgp.goal_pictu
 
 # %%
 ahead = sgp.successors_for("aiw")(small, small.init)
-sgp.lookahead_picture(small, ahead)
+sgp.viz.lookahead_picture(small, ahead)
 
 # %% [markdown]
 # ## What abstraction changes
@@ -85,8 +85,9 @@ sgp.lookahead_picture(small, ahead)
 # %%
 four = problem(DOMAIN, 4, seed=2)
 trees = {name: sgp.successors_for(name)(four, four.init) for name in ("iw", "aiw")}
-sgp.side_by_side(
-    [(f"{name}: {len(found)} states", sgp.lookahead_picture(four, found)) for name, found in trees.items()], columns=1
+sgp.viz.side_by_side(
+    [(f"{name}: {len(found)} states", sgp.viz.lookahead_picture(four, found)) for name, found in trees.items()],
+    columns=1,
 )
 
 # %% [markdown]
@@ -165,7 +166,7 @@ figure
 
 # %%
 shallow = [each for each in ahead if len(each.actions) <= 2]
-sgp.encoding_picture(small, small.init, shallow)
+sgp.viz.encoding_picture(small, small.init, shallow)
 
 # %% [markdown]
 # So the graph grows by a node for each candidate and by what changes, most often a handful of atoms. The encodings that
@@ -180,7 +181,7 @@ for size in (5, 10, 20, 40):
     found = sgp.successors_for("aiw")(task, task.init)
     row = {"objects": task.size, "candidates": len(found)}
     for encoding in ENCODINGS:
-        trees = sgp.tree_encoder(task.domain_text, sgp.TreeConfig(encoding)).encode(task, task.init, found)
+        trees = sgp.data.tree_encoder(task.domain_text, sgp.data.TreeConfig(encoding)).encode(task, task.init, found)
         tuples = sum(len(each.arguments) for each in trees.graphs.relations.values())
         row[f"{encoding}, nodes"], row[f"{encoding}, tuples"] = int(trees.graphs.objects[0]), tuples
     rows.append(row)
@@ -220,7 +221,9 @@ SETTINGS = (
     if FAST
     else {"shape.layers": "12", "training.epochs": "40"}
 )
-RULES = sgp.DynamicConfig(problems=4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=0.4 if FAST else 10.0)
+RULES = sgp.experiments.DynamicConfig(
+    problems=4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=0.4 if FAST else 10.0
+)
 EPOCHS = int(SETTINGS["training.epochs"])
 live = make_subplots(1, 2, subplot_titles=("loss on the experts' decisions", "coverage"), horizontal_spacing=0.12)
 for name, dash, column in (("loss", "dot", 1), ("of training's size", "solid", 2), ("larger", "dash", 2)):
@@ -240,7 +243,7 @@ def look(planner):
     display(live)
 
 
-trained = sgp.train_jointly(
+trained = sgp.experiments.train_jointly(
     "aiw-ad",
     DOMAIN,
     suite.name,
@@ -253,7 +256,7 @@ trained = sgp.train_jointly(
 )
 
 # %%
-sgp.joint_table(trained, "Every epoch, and by which validation it was selected")
+sgp.experiments.joint_table(trained, "Every epoch, and by which validation it was selected")
 
 # %% [markdown]
 # Loss and coverage need not tell the same: a network that becomes sure of one of several right candidates loses where
@@ -268,7 +271,7 @@ run = trained.runs["dynamic"]
 larger = problem(DOMAIN, 6, SEED)
 rollout = sgp.solve(larger.problem, run.folder, sgp.Limit(seconds=8 if FAST else 20))
 print(f"{rollout.outcome}: {len(rollout.steps)} decisions, {len(rollout.plan)} actions")
-sgp.show(sgp.as_recorded(rollout, run.folder))
+sgp.show(sgp.data.as_recorded(rollout, run.folder))
 
 # %% [markdown]
 # ## Our numbers beside the paper's: Table 1 of AIW-AD
@@ -278,7 +281,7 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 
 # %%
 scores = sgp.load_scores()
-sgp.paper_table("aiw-ad", 1, scores[scores.suite == "track"])
+sgp.experiments.paper_table("aiw-ad", 1, scores[scores.suite == "track"])
 
 # %% [markdown]
 # ## In the dashboard
@@ -292,4 +295,4 @@ recorded = next(
     for each in sgp.recorded_rollouts().rollouts
     if (each.about.domain, each.about.method, each.about.variant) == (DOMAIN, "contrastive-jumps", "aiw")
 )
-sgp.link(recorded, step=1)
+sgp.viz.link(recorded, step=1)

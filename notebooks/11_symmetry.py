@@ -39,7 +39,7 @@ import sgp
 
 suite = sgp.load_suite("state-centric")
 task = sgp.Task(suite.problems(DOMAIN, "train")[0])
-sgp.side_by_side([("the state", sgp.picture(task)), ("the goal", sgp.goal_picture(task))])
+sgp.viz.side_by_side([("the state", sgp.viz.picture(task)), ("the goal", sgp.viz.goal_picture(task))])
 
 # %% [markdown]
 # ## A state as tokens
@@ -49,7 +49,7 @@ sgp.side_by_side([("the state", sgp.picture(task)), ("the goal", sgp.goal_pictur
 # objects by a draw. Here are the same atoms under two draws:
 
 # %%
-tokens = sgp.Tokens(sgp.Vocabulary(task.domain_text))
+tokens = sgp.data.Tokens(sgp.data.Vocabulary(task.domain_text))
 rows = tokens.state(task, task.init)
 columns = {}
 for seed in (0, 1):
@@ -119,7 +119,7 @@ def renamed(task):
     """The task with its objects' names exchanged, and the probabilities of its actions in the order of the first."""
     things = [thing.name for thing in task.text.objects]
     names = dict(zip(things, fresh.permutation([f"thing-{place}" for place in range(len(things))]), strict=True))
-    other = sgp.Task(sgp.with_names(task, names))
+    other = sgp.Task(sgp.data.with_names(task, names))
     found = other.successors(other.init)
     called = {str(each.actions[0]): place for place, each in enumerate(found)}
     order = [
@@ -160,7 +160,7 @@ pd.Series(spread, name="largest difference of one action's probability").to_fram
 # attends to under two namings, the mean of its heads, and the difference.
 
 # %%
-pair = sgp.under_two_namings(sgp.load_planner(runs["symt"].folder), task)
+pair = sgp.analysis.under_two_namings(sgp.load_planner(runs["symt"].folder), task)
 one, two = pair.attended[-1]
 figure = make_subplots(1, 3, subplot_titles=("draw 0", "draw 1", "difference"), shared_yaxes=True)
 for column, values in enumerate((one, two, one - two), start=1):
@@ -220,7 +220,7 @@ expert = sgp.load_training_data(suite, DOMAIN).train[: 2 if FAST else 4]
 shares = {}
 for method, decoding in (("symt", "ranked"), ("nameless", "default")):
     planner = sgp.load_planner(runs[method].folder, decoding)
-    shares[method] = np.mean(sgp.name_sensitivity(planner, expert, renamings=3 if FAST else 10))
+    shares[method] = np.mean(sgp.analysis.name_sensitivity(planner, expert, renamings=3 if FAST else 10))
 assert shares["nameless"] == 0
 pd.Series(shares, name="share of decisions that names change").to_frame().round(3)
 

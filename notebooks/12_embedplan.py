@@ -42,11 +42,11 @@ import sgp
 SUITE = "acpbench"
 MOST = 300 if FAST else None  # transitions to learn from
 BRIEF = {"training.epochs": "60", "training.learning_rate": "0.001"} if FAST else {}
-instances = sgp.domain_instances(SUITE, DOMAIN)
-split = next(each for each in sgp.protocol_splits(SUITE, "extrapolation", [DOMAIN], SEED, MOST))
+instances = sgp.data.domain_instances(SUITE, DOMAIN)
+split = next(each for each in sgp.data.protocol_splits(SUITE, "extrapolation", [DOMAIN], SEED, MOST))
 held_out = split.held_out(DOMAIN).transitions
 task, before, action, after = next(each for each in held_out if len(each.task.objects) > 5)
-sgp.side_by_side([("a state", sgp.picture(task, before)), (f"after {action}", sgp.picture(task, after))])
+sgp.viz.side_by_side([("a state", sgp.viz.picture(task, before)), (f"after {action}", sgp.viz.picture(task, after))])
 
 # %% [markdown]
 # ## A state as sentences
@@ -55,7 +55,7 @@ sgp.side_by_side([("a state", sgp.picture(task, before)), (f"after {action}", sg
 # sum of its sentences' vectors (mode `atoms`), which knows no limit of length and is computed once an atom.
 
 # %%
-encoder = sgp.text_encoders(sgp.TextConfig())(task)
+encoder = sgp.data.text_encoders(sgp.data.TextConfig())(task)
 print(encoder.text(task, before))
 print(encoder.words.sentence(action))
 
@@ -74,7 +74,7 @@ LEARNERS = {
     "renamed": ("displacements", "renamed", {}),
 }
 models = {
-    name: sgp.load_model(sgp.train_split(method, split, variant, settings).folder)
+    name: sgp.load_model(sgp.experiments.train_split(method, split, variant, settings).folder)
     for name, (method, variant, settings) in LEARNERS.items()
 }
 
@@ -85,13 +85,13 @@ models = {
 # away. Each line is a candidate, each column its cosine with what a model predicts; the largest is bold.
 
 # %%
-step = sgp.Transition(task, before, action, after)
-(asked,) = sgp.queries("hard", [step], instances, False, SEED, 8)
-pictures = [(f"{place}", sgp.picture(each.task, each.state)) for place, each in enumerate(asked.pool)]
-sgp.side_by_side(pictures, columns=4)
+step = sgp.data.Transition(task, before, action, after)
+(asked,) = sgp.analysis.queries("hard", [step], instances, False, SEED, 8)
+pictures = [(f"{place}", sgp.viz.picture(each.task, each.state)) for place, each in enumerate(asked.pool)]
+sgp.viz.side_by_side(pictures, columns=4)
 
 # %%
-near = {name: sgp.similarities(model, [asked])[0] for name, model in models.items()}
+near = {name: sgp.analysis.similarities(model, [asked])[0] for name, model in models.items()}
 table = pd.DataFrame(near, index=["0, the true one", *map(str, range(1, len(asked.pool)))])
 table.style.format("{:.3f}").highlight_max(props="font-weight: bold")
 
@@ -106,9 +106,9 @@ table.style.format("{:.3f}").highlight_max(props="font-weight: bold")
 steps = [each for each in held_out if each.task is not instances[0].task][:: max(len(held_out) // 60, 1)][:60]
 rows = {}
 for pools in ("paper", "hard"):
-    pooled = sgp.queries(pools, steps, instances, False, SEED)
+    pooled = sgp.analysis.queries(pools, steps, instances, False, SEED)
     for name, model in models.items():
-        found = [sgp.rank(each) for each in sgp.similarities(model, pooled)]
+        found = [sgp.analysis.rank(each) for each in sgp.analysis.similarities(model, pooled)]
         rows[pools, name] = {f"Hit@{k}": np.mean([each.hit(k) for each in found]) for k in (1, 5)}
     rows[pools, "chance"] = {f"Hit@{k}": np.mean([each.chance(k) for each in found]) for k in (1, 5)}
     assert rows[pools, "renamed"]["Hit@1"] == 1.0, "lifted displacements are exact"
@@ -120,9 +120,9 @@ pd.DataFrame(rows).T.round(2)
 # Where the network misses, what does it hold to be the next state? Counted over the hard pools above.
 
 # %%
-hard = sgp.queries("hard", steps, instances, False, SEED)
+hard = sgp.analysis.queries("hard", steps, instances, False, SEED)
 kinds = Counter()
-for query, similar in zip(hard, sgp.similarities(models["embedplan"], hard), strict=True):
+for query, similar in zip(hard, sgp.analysis.similarities(models["embedplan"], hard), strict=True):
     first = query.pool[int(np.argmax(similar))]
     others = [each.state for each in query.transition.task.successors(query.transition.before)]
     if first.state == query.transition.after:
@@ -193,13 +193,13 @@ table.round(4)
 # of them in nine domains; here are two domains, few transitions, and Hit@1 in hard pools.
 
 # %%
-config = sgp.RetrievalConfig(("hard",), transitions=20 if FAST else 40, plans=2 if FAST else 5)
+config = sgp.experiments.RetrievalConfig(("hard",), transitions=20 if FAST else 40, plans=2 if FAST else 5)
 learners = [
-    *sgp.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "20"}),
-    *sgp.learners_of(["displacements:copy", "displacements:schema", "displacements:renamed"]),
+    *sgp.experiments.learners_of(["embedplan:minilm-atoms"], {**BRIEF, "training.epochs": "20"}),
+    *sgp.experiments.learners_of(["displacements:copy", "displacements:schema", "displacements:renamed"]),
 ]
 protocols = ["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
-scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), config, 100 if FAST else 150)
+scores = sgp.experiments.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), config, 100 if FAST else 150)
 hits = pd.DataFrame(
     [
         {"protocol": each.split, "domain": each.domain, "model": each.variant.split("+")[0], "Hit@1": each.value}

@@ -1,14 +1,14 @@
 """Learned generalized planning: the public names are listed in `__init__.pyi` and imported when they are first used.
 
-So `sgp --help` and the viewer need neither torch nor pymimir.
+So `sgp --help` and the viewer need neither torch nor pymimir. More names are in the namespaces `sgp.viz` (pictures and
+plots), `sgp.data` (plans, trajectories and encoders), `sgp.analysis` and `sgp.experiments`.
 """
 
 from typing import Any
 
-import lazy_loader
+from sgp.lazy import lazy_names
 
-_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__.remove("viewer")  # a package, reachable as `sgp.viewer`
+_import_name, __dir__, __all__ = lazy_names(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
@@ -16,9 +16,4 @@ def __getattr__(name: str) -> Any:
         from sgp.installed import version
 
         return version()
-    try:
-        return _import_name(name)
-    except ModuleNotFoundError as error:
-        from sgp.installed import missing
-
-        raise missing(f"sgp.{name}", error) or error from error
+    return _import_name(name)

@@ -21,7 +21,7 @@ CELLS = [
 import plotly.graph_objects as go
 import sgp
 go.Figure(go.Scatter(x=[1, 2, 3], y=[3, 1, 2]), {"title": {"text": "Lines & dots <1>"}})""",
-    'sgp.picture(sgp.Task(sgp.load_suite("state-centric").problems("gripper", "train")[0]))',
+    'sgp.viz.picture(sgp.Task(sgp.load_suite("state-centric").problems("gripper", "train")[0]))',
     """\
 recorded = next(each for each in sgp.recorded_rollouts().rollouts if each.head["outcome"] == "horizon")
 sgp.show(recorded, step=4)""",
@@ -93,7 +93,8 @@ def test_every_page_is_reached_by_links(page, built):
         waiting |= {href for href in inside if href.endswith(".html")} - seen
     assert seen >= {str(path.relative_to(site)) for path in site.rglob("*.html")} - {"search.html"}
     pages = "".join(path.read_text() for path in (site / "docs" / "reference").glob("*.html"))
-    assert set(re.findall(r'<dt class="sig[^>]*id="sgp\.(\w+)"', pages)) == set(sgp.__all__)
+    listed = set(re.findall(r'<dt class="sig[^>]*id="sgp\.((?:\w+\.)?\w+)"', pages))
+    assert listed >= {*sgp.__all__, *(f"viz.{name}" for name in sgp.viz.__all__)}
     assert "sgp evaluate" in (site / "docs" / "command_line.html").read_text()
 
 

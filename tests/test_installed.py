@@ -54,9 +54,14 @@ def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
 @pytest.mark.parametrize("library", ["torch", pytest.param("plotly", marks=pytest.mark.slow)])
 def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
     blocked = f"import sys; sys.modules['{library}'] = None\n"
-    asked = {"torch": "import sgp; sgp.get_method('gnn-value')", "plotly": "import sgp; sgp.scaling_curves"}[library]
+    asked = {"torch": "import sgp; sgp.get_method('gnn-value')", "plotly": "import sgp; sgp.viz.scaling_curves"}[
+        library
+    ]
     found = python("-c", blocked + asked)
-    assert f"MissingLibrary: {'method gnn-value' if library == 'torch' else 'sgp.scaling_curves'} needs" in found.stderr
+    assert (
+        f"MissingLibrary: {'method gnn-value' if library == 'torch' else 'sgp.viz.scaling_curves'} needs"
+        in found.stderr
+    )
     if library == "plotly":
         words = ["sgp", "table", "--report", str(tmp_path / "report")]
         asked = f"sys.argv = {words}\nfrom sgp.cli import main\nmain()"

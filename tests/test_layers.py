@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import sgp
 from sgp.cli.commands import app
 from sgp.domains import all_domains
@@ -14,7 +16,8 @@ ROOT = Path(sgp.__file__).parent
 
 # Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
-    {"errors", "drawing", "files", "installed", "plugins"} | {"progress", "compilation", "ahead_of_time", "workers"},
+    {"errors", "drawing", "files", "installed", "lazy", "plugins"}
+    | {"progress", "compilation", "ahead_of_time", "workers"},
     {"planning"},
     {"domains"},
     {"encoders", "models"},
@@ -26,13 +29,14 @@ LAYERS = [
     {"reports"},
     {"api"},
     {"experiments", "service"},
-    {"cli", "engine", "contracts"},
+    {"cli", "engine", "contracts", "data", "viz"},
     {"__main__"},
 ]
 LAYER_OF = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
 SAME_LAYER = {
     "files": {"errors"},
     "installed": {"errors"},
+    "lazy": {"installed"},
     "plugins": {"errors"},
     "progress": set(),
     "workers": {"errors", "installed", "progress"},
@@ -144,3 +148,13 @@ def test_the_facade_is_lazy():
     code = "import sgp, sys; print({'torch', 'pandas', 'pymimir', 'wlplan', 'xgboost'} & set(sys.modules))"
     assert python("-c", code).stdout == "set()\n"
     assert set(sgp.__all__) <= set(dir(sgp))
+
+
+def test_every_public_name_can_be_imported_and_there_are_few():
+    spaces = [sgp, sgp.analysis, sgp.data, sgp.experiments, sgp.viz]
+    names = [(space, name) for space in spaces for name in space.__all__]
+    assert all(hasattr(space, name) for space, name in names)
+    assert len(names) == len({name for _, name in names}) <= 110, "a name is in one namespace alone"
+    assert len(sgp.__all__) <= 60
+    with pytest.raises(AttributeError, match=r"'sgp.viz' has no attribute 'nothing'"):
+        _ = sgp.viz.nothing

@@ -19,6 +19,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # methods called by a training loop
 FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
+SPACES = {"analysis", "data", "experiments", "viz"}
 DOMAINS = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
 
 
@@ -65,8 +66,12 @@ def misplaced(tree):
                 yield from (f"imports sgp.{alias.name}" for alias in names if alias.name not in sgp.__all__)
             case ast.ImportFrom(module=module) if module is None or outside_the_facade(module):
                 yield f"imports from {module}"
-            case ast.Attribute(value=ast.Name(id="sgp"), attr=name) if name not in sgp.__all__:
+            case ast.Attribute(value=ast.Name(id="sgp"), attr=name) if name not in {*sgp.__all__, *SPACES}:
                 yield f"uses sgp.{name}, which the facade does not have"
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sgp"), attr=space), attr=name) if (
+                space in SPACES and name not in getattr(sgp, space).__all__
+            ):
+                yield f"uses sgp.{space}.{name}, which the facade does not have"
             case ast.ClassDef(name=name):
                 yield f"defines the class {name}"
             case ast.For() | ast.While() if trains(node):

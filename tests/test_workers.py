@@ -188,9 +188,9 @@ def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, t
     assert again.sha256 == run.sha256, "it is in the store and not trained again"
     quick = ScalingConfig(epsilon=0.3, largest=6)
     (home / "scaling").mkdir()
-    curves = [sgp.scaling(run.folder, quick, bound=40, jobs=cluster)]
+    curves = [sgp.experiments.scaling(run.folder, quick, bound=40, jobs=cluster)]
     (home / "scaling").rename(tmp_path / "kept")
-    curves.append(sgp.scaling(run.folder, quick, bound=40))
+    curves.append(sgp.experiments.scaling(run.folder, quick, bound=40))
     of_curve = [[(each.size, comparable({"": each.attempts})) for each in curve.points] for curve in curves]
     assert of_curve[0] == of_curve[1]
     sgp.evaluate([run.folder], "state-centric", ["interpolation"], cluster, rollouts=tmp_path / "rollouts")

@@ -18,7 +18,7 @@ LIBRARY = sources.library()  # once a request: it looks at every file
 
 FIGURES = {
     "instances": instance_map,
-    "size": sgp.coverage_over_size,
+    "size": sgp.viz.coverage_over_size,
     "plan length": plan_lengths,
     "time": solved_over_time,
 }
@@ -51,7 +51,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
     """Planners by domain and split, the best mean first, papers last; a selected cell opens its attempts."""
     both = pandas.concat([covered, sources.published()])
     both = both[(both["metric"] == "coverage") & both["size"].isna()]
-    pooled = sgp.pool_seeds(both, ("paper", "planner", "domain", "split"))
+    pooled = sgp.experiments.pool_seeds(both, ("paper", "planner", "domain", "split"))
     cells = {(row.paper != "", row.planner, row.domain, row.split): row for row in pooled.itertuples()}
     means = pooled[pooled["paper"] == ""].groupby("planner", sort=False)["value"].mean()
     planners = list(means.sort_values(ascending=False, kind="stable").index)

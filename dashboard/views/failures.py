@@ -12,7 +12,7 @@ import work
 from basics import css, image, in_order, plain, run_page, several
 
 import sgp
-from sgp.analysis.failures import Failure, kind_of_outcome
+from sgp.analysis.failures import Failure, diagnosis, kind_of_outcome
 from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
 
@@ -35,7 +35,7 @@ def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
     found, damaged = [], []
     for each in LIBRARY.rollouts:
         try:
-            failure = sgp.failure_of(each)
+            failure = sgp.analysis.failure_of(each)
         except sgp.SgpError as error:
             damaged.append(str(error))
             continue
@@ -47,7 +47,7 @@ def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
 def pills(label: str, options: Iterable[str], key: str) -> list[str]:
     """A filter of few options that is part of the address; nothing chosen means everything."""
     known, requested = in_order(options), st.query_params.get_all(key)
-    if any(each in list(sgp.FailureKind) for each in requested):  # an address of an older version
+    if any(each in list(sgp.analysis.FailureKind) for each in requested):  # an address of an older version
         del st.query_params[key]
         st.session_state[key] = [each for each in known if each in requested]
     how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
@@ -57,7 +57,7 @@ def pills(label: str, options: Iterable[str], key: str) -> list[str]:
 
 def in_words(option: str) -> str:
     """A kind of failure in words, other options as they are."""
-    return sgp.FailureKind(option).words if option in list(sgp.FailureKind) else option
+    return sgp.analysis.FailureKind(option).words if option in list(sgp.analysis.FailureKind) else option
 
 
 def to_step(recorded: Recorded, step: int, words: str) -> str:
@@ -116,7 +116,7 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
         to_step(recorded, each.step, f"{each.kind.words} at {at(recorded, each.step)}") for each in failure.findings[1:]
     )
     said = []
-    for remark in sgp.diagnosis(recorded):
+    for remark in diagnosis(recorded):
         more = ", ..." if len(remark.steps) > EVIDENCE else ""
         first, *rest = remark.steps[:EVIDENCE]
         named = f"steps {first}" if rest else at(recorded, first)
@@ -166,7 +166,7 @@ def show_recorded() -> None:
     with st.container(horizontal=True, gap="medium"):
         domains = pills("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
         models = several("Models", [each.about.model for each, _ in found], "models")
-    kinds = pills("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
+    kinds = pills("What happened", [kind.value for kind in sgp.analysis.FailureKind if kind in present], "kinds")
     shown = [
         (each, failure)
         for each, failure in found
@@ -177,7 +177,7 @@ def show_recorded() -> None:
     if not shown:
         st.info("No recorded rollout matches these filters. Remove a filter.")
         return
-    order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
+    order = {kind: place for place, kind in enumerate(sgp.analysis.FailureKind)}
     solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
 
     def interest(each: tuple[Recorded, Failure]) -> tuple[int, int, str]:
@@ -193,7 +193,7 @@ def show_recorded() -> None:
     with st.expander("Counts and definitions"):
         show_counts(
             Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
-            list(sgp.FailureKind),
+            list(sgp.analysis.FailureKind),
             "what happened",
         )
         show_meanings()
@@ -208,7 +208,7 @@ def show_recorded() -> None:
 def show_meanings() -> None:
     """When each kind of failure applies."""
     st.markdown("If several apply, the first in this order is the title; the others are listed below the findings.")
-    st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.FailureKind))
+    st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.analysis.FailureKind))
 
 
 @st.cache_resource(show_spinner=False)

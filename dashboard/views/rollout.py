@@ -43,7 +43,7 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
     place = (scores["domain"] == domain) & (scores["suite"] == suite)
     covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
     splits = sorted(set(covered["split"]), key=lambda each: (each != split, each))
-    pooled = sgp.pool_seeds(covered, ("planner", "split"))
+    pooled = sgp.experiments.pool_seeds(covered, ("planner", "split"))
     rows = []
     for planner, found in pooled.groupby("planner", sort=False):
         cells = {row.split: row for row in found.itertuples()}

@@ -53,7 +53,7 @@ def main() -> None:
             names = in_order(own["planner"])
             chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
         show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
-    st.html(f'{STYLE}<div class="scores">{sgp.scaling_table(scores).html()}</div>')
+    st.html(f'{STYLE}<div class="scores">{sgp.experiments.scaling_table(scores).html()}</div>')
 
 
 def show_curves(scores: pandas.DataFrame) -> None:
@@ -67,7 +67,7 @@ def show_curves(scores: pandas.DataFrame) -> None:
 
 def show_curve(scores: pandas.DataFrame, metric: str) -> None:
     """A metric over size, the legend below so that the plot has the whole width."""
-    figure = sgp.scaling_curves(scores, metric)
+    figure = sgp.viz.scaling_curves(scores, metric)
     figure.update_layout(legend={"orientation": "h", "y": -0.25}, height=460)
     figure.update_traces(visible=True)
     st.plotly_chart(figure, key=metric, config={"displayModeBar": False})

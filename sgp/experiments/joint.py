@@ -395,7 +395,7 @@ def scaling(
 
     A plan for a problem of n objects may have `bound` + n actions; the default bound is `plan_bound` of the training
     data. After so many `hours` no problem is begun, and the curve reports it. `watch` sees every size as it is
-    done. Results are saved, so that the same call resumes. `curve_scores` gives a curve's numbers. `jobs` as for
+    done. Results are saved, so that the same call resumes. `scaling_scores` gives a curve's numbers. `jobs` as for
     `evaluate`. Source: dynamic validation, algorithm 3.
     """
     if not hours >= 0:
@@ -424,19 +424,25 @@ def scaling_beside(
     words, largest = published_scales(published, key.domain)
     config = replace(config, largest=config.largest or largest)
     curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
-    scores = to_frame(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
+    scores = scaling_scores(curve, run, None, config, jobs, decoding)
     title = f"{subject_of(opened, decoding=decoding).planner.title} on {key.domain}, trained on {key.suite}"
     return scores, curve_table(curve, title, config.kappa, words), published
 
 
-def scaling_subject(
-    run: RunLike, config: curves.ScalingConfig = curves.DEFAULT_CONFIG, jobs: Jobs = 1, decoding: str = DEFAULT
-) -> Measurement:
-    """What all scores of a run's curve have in common: the run, when and where it is measured, and the time limit."""
+def scaling_scores(
+    curve: curves.Curve,
+    run: RunLike,
+    properties: Mapping[str, curves.Property] | None = None,
+    config: curves.ScalingConfig = curves.DEFAULT_CONFIG,
+    jobs: Jobs = 1,
+    decoding: str = DEFAULT,
+) -> pd.DataFrame:
+    """The scores of a run's curve (`curve_scores`), noted with where it is measured and with the time limit."""
     opened = open_run(run)
     limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
     subject = subject_of(opened, split=SPLIT, decoding=decoding)
-    return Measurement(**vars(subject), note=f"{measured_here(opened, jobs)}{limited}")
+    measurement = Measurement(**vars(subject), note=f"{measured_here(opened, jobs)}{limited}")
+    return to_frame(curve_scores(curve, measurement, properties))
 
 
 def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:

@@ -3,6 +3,6 @@
 The public names are listed in `__init__.pyi` and imported when they are first used.
 """
 
-import lazy_loader
+from sgp.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

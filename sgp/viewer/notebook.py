@@ -77,7 +77,7 @@ def show(
     """The player of a rollout (of a file: its first one) for a notebook.
 
     With `beside`, two rollouts are compared. `step` is the initial position. `about` names the model of a rollout that
-    was not recorded (fields of `Subject`); `sgp.as_recorded` adds explanations. If the dashboard (at the address
+    was not recorded (fields of `Subject`); `sgp.data.as_recorded` adds explanations. If the dashboard (at the address
     `dashboard`) has the rollout, a link opens the same step there. Raises InputError for rollouts of two problems and
     for a file without a rollout, StoreError for a damaged record.
     """

@@ -13,7 +13,7 @@ TASK = sgp.Task(sgp.load_suite("state-centric").problems("blocksworld", "train")
 def test_tokens_are_atoms_and_two_namings_differ_while_one_does_not_differ_from_itself(variant, quick_run):
     """Equal up to the last bits, which depend on the position in a batch."""
     planner = sgp.load_planner(quick_run("symt", "blocksworld", variant).folder)
-    pair, same = sgp.under_two_namings(planner, TASK), sgp.under_two_namings(planner, TASK, (1, 1))
+    pair, same = sgp.analysis.under_two_namings(planner, TASK), sgp.analysis.under_two_namings(planner, TASK, (1, 1))
     holds = {f"{atom.predicate}({', '.join(atom.objects)})" for atom in TASK.atoms(TASK.init)}
     wanted = {f"{atom.predicate} as goal({', '.join(atom.objects)})" for atom in TASK.goal_atoms}
     assert sorted(pair.atoms) == sorted(holds | wanted)
@@ -31,4 +31,4 @@ def test_a_planner_without_a_transformer_of_atoms_is_refused(method, variant, qu
     planner = sgp.load_planner(quick_run(method, "blocksworld", variant).folder)
     words = "the planner has no transformer of atoms; expected one of method symt, variant ed or e"
     with pytest.raises(InputError, match=words):
-        sgp.under_two_namings(planner, TASK)
+        sgp.analysis.under_two_namings(planner, TASK)

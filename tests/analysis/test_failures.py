@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 import sgp
-from sgp import FailureKind
-from sgp.analysis.failures import Finding, kind_of_outcome
+from sgp.analysis.failures import FailureKind, Finding, diagnosis, kind_of_outcome
 from sgp.datasets.recorded import Recorded, read_recorded
 from sgp.datasets.recording import records
 from sgp.errors import StoreError
@@ -46,20 +45,20 @@ def rollout(outcome, counts, expert=None, others=None):
 
 
 def findings(recorded):
-    return [(each.kind, each.step) for each in sgp.failure_of(recorded).findings]
+    return [(each.kind, each.step) for each in sgp.analysis.failure_of(recorded).findings]
 
 
 def test_a_solved_rollout_has_no_failure_others_have_kinds_and_open_goals():
-    assert sgp.failure_of(rollout("solved", [2, 1, 0])) is None
+    assert sgp.analysis.failure_of(rollout("solved", [2, 1, 0])) is None
     kinds = {outcome: kind_of_outcome(outcome.value) for outcome in sgp.Outcome}
     assert kinds.pop(sgp.Outcome.SOLVED) is None
     assert len(set(kinds.values())) == len(kinds)
     assert FailureKind.ERROR not in kinds.values()
     counts = [5, 4, 4, 2, 3]
-    assert sgp.failure_of(rollout("horizon", counts)).open_goals == tuple(counts)
+    assert sgp.analysis.failure_of(rollout("horizon", counts)).open_goals == tuple(counts)
     bad = rollout("horizon", [5, 5])
     bad.steps[0]["candidates"][0]["add"].append("(bad)")
-    assert sgp.failure_of(bad).open_goals == (5, 6)
+    assert sgp.analysis.failure_of(bad).open_goals == (5, 6)
 
 
 PLAN = ["(a 1)", "(a 2)", "(b)"]
@@ -120,7 +119,7 @@ def test_a_living_rollout_is_classified_through_its_records(three_blocks):
 
     stuck = Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(three_blocks, Limit(actions=5))
     head, *steps = json.loads(json.dumps(list(records(stuck))))
-    failure = sgp.failure_of(Recorded("living", 1, head, tuple(steps)))
+    failure = sgp.analysis.failure_of(Recorded("living", 1, head, tuple(steps)))
     assert failure.primary == Finding(FailureKind.EXHAUSTED, len(stuck.steps) + 1)
     assert failure.open_goals == (2, 2, 1)  # b is picked up and put on c, its goal position
 
@@ -138,7 +137,7 @@ def told(*steps, outcome="horizon", **head):
     """Return the diagnosis of a rollout of given candidates, the first of each step being the chosen one."""
     texts = {"domain_pddl": COUNTED_DOMAIN, "problem_pddl": COUNTED_PROBLEM, "initial": [], "outcome": outcome}
     steps = tuple({"chosen": 0, "candidates": list(step)} for step in steps)
-    return [(each.sentence, each.steps) for each in sgp.diagnosis(Recorded("made", 1, {**texts, **head}, steps))]
+    return [(each.sentence, each.steps) for each in diagnosis(Recorded("made", 1, {**texts, **head}, steps))]
 
 
 def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_counted():
@@ -192,7 +191,7 @@ def test_the_failure_on_logistics_is_what_the_file_says():
         least = [each for each in step["candidates"] if each["cost"] is not None and each["cost"] <= min(costs) + 1e-9]
         if any(not each["add"] and not each["delete"] for each in least):
             idle.append(number)
-    first, *_ = sgp.diagnosis(*read_recorded(recorded_file(name)))
+    first, *_ = diagnosis(*read_recorded(recorded_file(name)))
     assert first.sentence.startswith(f"On {len(idle)} of {len(steps)} steps an action that changes nothing ranks first")
     assert first.steps == tuple(idle)
     assert "drive" in first.sentence
@@ -202,4 +201,4 @@ def test_a_damaged_record_is_refused():
     with pytest.raises(StoreError, match="not a record of a rollout"):
         told([{"actions": ["(a x)"]}])
     with pytest.raises(StoreError, match="made, line 1: not a record of a rollout"):
-        sgp.failure_of(Recorded("made", 1, {"outcome": "horizon"}, ()))
+        sgp.analysis.failure_of(Recorded("made", 1, {"outcome": "horizon"}, ()))

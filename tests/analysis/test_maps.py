@@ -29,7 +29,7 @@ def state_run(quick_run):
 
 
 def write(file, rollout, run):
-    recorded = sgp.as_recorded(rollout, run.folder)
+    recorded = sgp.data.as_recorded(rollout, run.folder)
     file.write_text("".join(f"{json.dumps(each)}\n" for each in (recorded.head, *recorded.steps)))
     return file
 

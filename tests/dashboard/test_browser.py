@@ -79,7 +79,7 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it_and_a_point_both_at
 
 def test_a_failure_leads_to_its_step(page, address):
     rollout = recorded("horizon", "logistics")
-    step = sgp.failure_of(rollout).primary.step
+    step = sgp.analysis.failure_of(rollout).primary.step
     page.goto(f"{address}/failures?domains=logistics")
     name = sgp.recorded_rollouts().address_of(rollout)
     card = page.locator(".failures article").filter(has_text=f"{name['problem']}, {rollout.about.model},")
@@ -172,7 +172,7 @@ def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     own = page.locator(".coverage .own")
     assert own.locator("th").inner_text() == f"▸ {about.planner.title}"
     own_scores = select(scores, planner=about.planner.title, split=about.split)
-    (cell,) = sgp.pool_seeds(own_scores, ["planner"]).itertuples()
+    (cell,) = sgp.experiments.pool_seeds(own_scores, ["planner"]).itertuples()
     low, high = cell.low, cell.high
     shown = own.locator("td").first
     assert shown.inner_text().split()[0] == f"{cell.value:.2f}"

@@ -31,14 +31,14 @@ def test_a_measured_attempt_is_recorded_now_or_cancelled_and_then_can_be_watched
     app = button(app, "Cancel").click().run()
     assert not app.exception
     assert "failures work" not in app.session_state
-    assert not sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    assert not sgp.recorded_rollouts(sgp.data.own_rollouts_folder()).rollouts
     assert not button(app, "Record it now").disabled
     row, app = unsolved(open_page, "random-successor")
     assert row.problem in words(app)
     assert not app.get("page_link")
     app = settled(button(app, "Record it now").click().run(), "failures")
     assert not app.error
-    (made,) = sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    (made,) = sgp.recorded_rollouts(sgp.data.own_rollouts_folder()).rollouts
     assert (made.about.planner.title, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
     assert (made.head["name"], made.head["outcome"]) == (row.problem, row.outcome)
     assert len(made.steps) == row.decisions, "the same seed walks the same way"

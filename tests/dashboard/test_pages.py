@@ -10,6 +10,7 @@ import pytest
 import streamlit
 
 import sgp
+from sgp.analysis.failures import diagnosis
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scores import select
 from tests.dashboard.conftest import choice, html
@@ -58,7 +59,7 @@ def test_coverage_opens_with_our_numbers_beside_the_papers_and_its_filters_stand
     headings, rows = table(app)
     place = {"domain": "blocksworld", "suite": "state-centric", "split": "extrapolation", "size": None}
     scores = select(sgp.load_scores(), planner="state-centric wl-xgboost-delta", metric="coverage", **place)
-    (ours,) = sgp.pool_seeds(scores, ["planner"]).itertuples()
+    (ours,) = sgp.experiments.pool_seeds(scores, ["planner"]).itertuples()
     heading = f"blocksworld, n = {ours.n}"
     assert heading in headings
     assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours.text}, paper .50 [.30, .70]"
@@ -105,8 +106,8 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(open_
 
 
 def test_a_failure_links_to_the_step_where_it_went_wrong_and_opens_with_its_diagnosis(open_page):
-    (recorded,) = filter(sgp.failure_of, sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts)
-    failure, remarks = sgp.failure_of(recorded), sgp.diagnosis(recorded)
+    (recorded,) = filter(sgp.analysis.failure_of, sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts)
+    failure, remarks = sgp.analysis.failure_of(recorded), diagnosis(recorded)
     app = open_page("failures")
     body = html(app)
     assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
@@ -122,7 +123,7 @@ def test_a_failure_links_to_the_step_where_it_went_wrong_and_opens_with_its_diag
     drawings = [b64decode(each).decode() for each in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", body)]
     assert drawings[0] == sgp.viewer.drawn_state(recorded, failure.primary.step)
     assert [each.count("polyline") for each in drawings[1:]] == [1]
-    assert choice(app, "What happened").options[-1] == sgp.FailureKind.HORIZON.words
+    assert choice(app, "What happened").options[-1] == sgp.analysis.FailureKind.HORIZON.words
     filtered = open_page("failures", kinds="horizon")
     assert choice(filtered, "What happened").value == ["horizon"]
     assert "step=" in html(filtered)

@@ -71,7 +71,7 @@ def ours(encoder, task, states):
 
 
 def trajectories(domain, split="train"):
-    plans = sgp.expert_plans(SUITE, domain, split)
+    plans = sgp.data.expert_plans(SUITE, domain, split)
     return [Trajectory.of(Task(problem), plans[problem.sha256].plan) for problem in SUITE.problems(domain, split)]
 
 

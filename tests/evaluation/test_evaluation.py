@@ -146,11 +146,11 @@ def ours(method, variant, value, seed=13, domain="blocksworld"):
 
 
 def table(scores, title="title", *args, **options):
-    return sgp.coverage_table(to_frame(scores), title, *args, **options)
+    return sgp.experiments.coverage_table(to_frame(scores), title, *args, **options)
 
 
 def cell(scores):
-    (found,) = sgp.pool_seeds(to_frame(scores), ()).itertuples()
+    (found,) = sgp.experiments.pool_seeds(to_frame(scores), ()).itertuples()
     return found
 
 
@@ -246,17 +246,17 @@ def test_the_papers_other_tables_have_their_counterparts():
             ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
         ]
     )
-    third = sgp.paper_table("state-centric", 3, mine)
+    third = sgp.experiments.paper_table("state-centric", 3, mine)
     assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
     assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
-    fourth = [row.words for row in sgp.paper_table("state-centric", "4", mine).rows]
+    fourth = [row.words for row in sgp.experiments.paper_table("state-centric", "4", mine).rows]
     assert fourth[0] == ("state-centric wl-lstm", "parameters", "1,253,292 to 1,552,942", "")
     assert ("symt-ed, published", "parameters", "about 25,000,000 to 35,000,000", "Transformer") in fourth
-    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_table("state-centric", 5, to_frame([])).rows}
+    fifth = {row.words[:2]: row.words[2:] for row in sgp.experiments.paper_table("state-centric", 5, to_frame([])).rows}
     assert fifth["gripper", "train"] == ("4", "4 (2, 4, 6, 8 balls)", "6 / 9 / 12", "2 / 5 / 8", "5 / 14 / 23")
     assert len(fifth) == 16
     with pytest.raises(InputError, match="there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"):
-        sgp.paper_table("state-centric", 2, to_frame([]))
+        sgp.experiments.paper_table("state-centric", 2, to_frame([]))
 
 
 def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
@@ -280,10 +280,10 @@ def problems():
 
 
 def test_every_attempt_leaves_a_file_that_the_dashboard_shows_and_planners_have_files_of_their_own(home, tmp_path):
-    recording = RolloutRecorder(sgp.own_rollouts_folder(), ABOUT)
+    recording = RolloutRecorder(sgp.data.own_rollouts_folder(), ABOUT)
     costs = by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2)
     attempts = attempt(Planner(costs), problems(), NO_LIMIT, recording)
-    library = sgp.recorded_rollouts(sgp.own_rollouts_folder())
+    library = sgp.recorded_rollouts(sgp.data.own_rollouts_folder())
     assert not library.damaged
     recorded = {each.head["name"]: each.head["outcome"] for each in library.rollouts}
     assert recorded == {each.problem: each.outcome.value for each in attempts}

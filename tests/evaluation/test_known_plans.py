@@ -104,7 +104,7 @@ def test_a_proof_against_a_promise_and_a_size_of_unsolvable_problems_alone_are_e
 def test_a_generator_that_fails_or_changes_is_a_sentence_and_sources_share_no_attempts(home):
     for tracked in (False, True):
         other = replace(source(ANYWHERE), tracked=tracked)
-        scaling(WALKERS["right"], other, 9, sgp.ScalingConfig(**FEW, largest=2))
+        scaling(WALKERS["right"], other, 9, sgp.experiments.ScalingConfig(**FEW, largest=2))
     assert len(list(home.glob("scaling/*/2.json"))) == 2
 
     def failing(rng, rooms):
@@ -112,7 +112,7 @@ def test_a_generator_that_fails_or_changes_is_a_sentence_and_sources_share_no_at
 
     with pytest.raises(InputError, match=r"generator of walking failed on problem 1 of 2 objects with seed 3 .*mend"):
         scaling(WALKERS["right"], source(walking(failing), seed=3), 9, ALL)
-    curve = scaling(WALKERS["wrong"], source(ANYWHERE), 0, sgp.ScalingConfig(**FEW, largest=3))
+    curve = scaling(WALKERS["wrong"], source(ANYWHERE), 0, sgp.experiments.ScalingConfig(**FEW, largest=3))
     changed = source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True)))
     words = r"walking-3-\d+ is generated differently now than when it was evaluated; remove"
     with pytest.raises(StoreError, match=words):
@@ -139,7 +139,7 @@ def curve(home):
 
 
 def scored(curve, properties):
-    return {(each.metric, each.size): each for each in sgp.curve_scores(curve, SUBJECT, properties)}
+    return {(each.metric, each.size): each for each in curve_scores(curve, SUBJECT, properties)}
 
 
 def test_properties_are_means_over_the_attempts_that_have_them_and_nothing_is_tried_again(curve, monkeypatch):
@@ -236,13 +236,13 @@ def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
 def test_given_problems_are_grouped_by_size_and_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
     """Coverage counts the problems drawn (algorithm 2, m of a size); each distinct one is solved once."""
     given = [walk(4, 1), walk(4, 3), walk(6, 1)]
-    found = joint.coverage_of_given(WALKERS["wrong"], given, 10, sgp.DynamicConfig())
+    found = joint.coverage_of_given(WALKERS["wrong"], given, 10, sgp.experiments.DynamicConfig())
     assert found == joint.DynamicCoverage({4: 1 / 2, 6: 0.0}, 1)
     doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # initial room of the walker in a corridor of four rooms, by number
     monkeypatch.setattr(ProblemSource, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
     tried = Mock(wraps=joint.run_all)
     monkeypatch.setattr(joint, "run_all", tried)
     one = source(walking(lambda rng, rooms: corridor(rooms, 1)))
-    found = joint.dynamic_coverage(WALKERS["wrong"], one, 3, 10, sgp.DynamicConfig(5, 0.3))
+    found = joint.dynamic_coverage(WALKERS["wrong"], one, 3, 10, sgp.experiments.DynamicConfig(5, 0.3))
     assert found.sizes == {4: 1 / 5}, "walking away from the goal, it gets there from next door alone: once in five"
     assert [len(work.problems) for call in tried.call_args_list for work in call.args[0]] == [3]

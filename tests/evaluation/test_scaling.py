@@ -52,7 +52,7 @@ def run(quick_run, home):
 
 def test_a_curve_goes_over_the_sizes_and_depends_neither_on_jobs_nor_on_interruptions(run, home, monkeypatch):
     seen = []
-    curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
+    curve = sgp.experiments.scaling(run.folder, QUICK, bound=40, watch=seen.append)
     assert [each.size for each in curve.points] == [5, 6, 7, 8] == [each.size for each in seen]
     assert [each.max_actions for each in curve.points] == [45, 46, 47, 48]
     assert curve.stop_reason is StopReason.LARGEST
@@ -62,7 +62,7 @@ def test_a_curve_goes_over_the_sizes_and_depends_neither_on_jobs_nor_on_interrup
         assert all(one.size == each.size for one in each.attempts)
     assert curve.sumcov == sum(each.coverage for each in curve.points if each.size <= curve.scale)
     monkeypatch.setenv("SGP_HOME", str(home / "another"))
-    assert results(sgp.scaling(run.folder, QUICK, bound=40, jobs=2)) == results(curve)
+    assert results(sgp.experiments.scaling(run.folder, QUICK, bound=40, jobs=2)) == results(curve)
     monkeypatch.setenv("SGP_HOME", str(home / "third"))
     assert results(resumed(run, monkeypatch)) == results(curve)
 
@@ -76,23 +76,23 @@ def resumed(run, monkeypatch):
     tried = Mock(wraps=scaling.run_all, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt])
     monkeypatch.setattr(scaling, "run_all", tried)
     with pytest.raises(KeyboardInterrupt):
-        sgp.scaling(run.folder, QUICK, bound=40)
+        sgp.experiments.scaling(run.folder, QUICK, bound=40)
     tried.side_effect = None
-    curve = sgp.scaling(run.folder, QUICK, bound=40)
+    curve = sgp.experiments.scaling(run.folder, QUICK, bound=40)
     done = tried.call_count
-    assert sgp.scaling(run.folder, QUICK, bound=40) == curve
+    assert sgp.experiments.scaling(run.folder, QUICK, bound=40) == curve
     assert tried.call_count == done, "nothing is tried again"
     return curve
 
 
 def test_damaged_attempts_are_a_sentence_and_a_curve_that_ran_out_of_time_says_so(run, home):
-    only = sgp.ScalingConfig(epsilon=0.3, largest=5)
-    sgp.scaling(run.folder, only, bound=40)
+    only = sgp.experiments.ScalingConfig(epsilon=0.3, largest=5)
+    sgp.experiments.scaling(run.folder, only, bound=40)
     (file,) = home.glob("scaling/*/5.json")
     file.write_text('[{"problem": "p"}]')
     with pytest.raises(StoreError, match=r"5\.json holds no attempts .*remove it"):
-        sgp.scaling(run.folder, only, bound=40)
-    curve = sgp.scaling(run.folder, QUICK, hours=0)
+        sgp.experiments.scaling(run.folder, only, bound=40)
+    curve = sgp.experiments.scaling(run.folder, QUICK, hours=0)
     assert (curve.points, curve.scale, curve.sumcov, curve.stop_reason) == ((), 0, 0, StopReason.TIME)
     assert curve.note == "out of time at size 5, which is not counted"
 
@@ -130,7 +130,7 @@ def test_only_failures_in_a_row_end_a_curve_and_sizes_beyond_the_scale_add_nothi
     monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: replace(next(curves), size=size))
     source = scaling.ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
     planner = scaling.EvaluatedPlanner("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
-    curve = scaling.scaling(planner, source, 40, sgp.ScalingConfig(fails=2))
+    curve = scaling.scaling(planner, source, 40, sgp.experiments.ScalingConfig(fails=2))
     assert [each.coverage for each in curve.points] == wanted[:-1]
     assert curve.stop_reason is StopReason.FELL
     curve = measured_curve(1, 0.75, 0.25, 0.5, 0.25, 0)
@@ -188,4 +188,4 @@ def test_a_configuration_names_a_wrong_value(name, value):
 )
 def test_a_wrong_option_is_named(run, options, message):
     with pytest.raises(ConfigurationError, match=message):
-        sgp.scaling(run.folder, **options)
+        sgp.experiments.scaling(run.folder, **options)

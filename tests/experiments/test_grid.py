@@ -68,7 +68,7 @@ def test_cells_are_chosen_by_words():
 def test_results_are_cached_under_their_settings(monkeypatch):
     (cell,) = grid.grid_cells("state-centric", ["gripper"], grid.parse_variants("zero-change"))
     files, method = {grid.result_files([cell])[cell]}, sgp.get_method("zero-change")
-    changed = {"wl": replace(method.variants["wl"], wl=sgp.WLConfig(iterations=1))}
+    changed = {"wl": replace(method.variants["wl"], wl=sgp.data.WLConfig(iterations=1))}
     decodings = {"default": replace(method.decodings["default"], beam=1)}
     for name, value in (("variants", changed), ("decodings", decodings)):
         monkeypatch.setattr(type(method), name, value)
@@ -303,7 +303,7 @@ def test_means_and_least_of_draws_stand_apart_from_what_learned_from_all(tmp_pat
     sheet = learning_table(to_frame(scores), "title").markdown()
     assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | [0.11, 0.48] | 18 |" in sheet
     assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | [0.52, 0.89] | 18 |" in sheet
-    figure = sgp.learning_curves(to_frame([*scores, *(replace(each, domain="e<b>") for each in scores)]))
+    figure = sgp.viz.learning_curves(to_frame([*scores, *(replace(each, domain="e<b>") for each in scores)]))
     line, band = figure.data[0], next(each for each in figure.data if each.fill)
     assert (list(line.x), list(line.y)) == ([1, 2], [0.25, 0.75])
     assert list(band.y) == [0.25, 1.0, 0.5, 0.25]

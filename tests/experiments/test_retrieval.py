@@ -20,13 +20,13 @@ from sgp.reports.tables import retrieval_table
 from sgp.viewer.retrieved import retrieved_files
 
 SYMBOLS = {"text.sentences": "symbols"}
-CONFIG = sgp.RetrievalConfig(("paper", "hard"), size=16, transitions=12, plans=4)
+CONFIG = sgp.experiments.RetrievalConfig(("paper", "hard"), size=16, transitions=12, plans=4)
 pytestmark = pytest.mark.usefixtures("in_shared_home")  # instances are computed once and cached
 
 
 def retrieved(protocol, names, domains=("ferry", "satellite"), **settings):
-    learners = sgp.learners_of(names, {**SYMBOLS, **settings})
-    return sgp.retrieve("acpbench", [protocol], learners, domains, (42,), CONFIG, most=150, device="cpu")
+    learners = sgp.experiments.learners_of(names, {**SYMBOLS, **settings})
+    return sgp.experiments.retrieve("acpbench", [protocol], learners, domains, (42,), CONFIG, most=150, device="cpu")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -74,12 +74,14 @@ def test_lifted_displacements_follow_whole_plans_exactly(domain):
 @pytest.mark.slow
 def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_scores(caplog):
     with caplog.at_level(logging.WARNING):
-        learners = sgp.learners_of(["wl-displacements"])
-        assert sgp.retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), CONFIG, 150).empty
+        learners = sgp.experiments.learners_of(["wl-displacements"])
+        assert sgp.experiments.retrieve(
+            "acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), CONFIG, 150
+        ).empty
     assert "wl-displacements schema has no scores in satellite: domain satellite was not learned from" in caplog.text
     names = ["wl-displacements", "displacements:renamed"]
-    given = ["leave-one-out"], sgp.learners_of(names, SYMBOLS), ("ferry", "satellite"), (42,), CONFIG
-    scores = sgp.retrieve("acpbench", *given, most=150, shots=(2,))
+    given = ["leave-one-out"], sgp.experiments.learners_of(names, SYMBOLS), ("ferry", "satellite"), (42,), CONFIG
+    scores = sgp.experiments.retrieve("acpbench", *given, most=150, shots=(2,))
     assert {each.variant.partition("+shots=2+")[2] for each in scores.itertuples()} == {"from=satellite", "from=ferry"}
     scores = scores[(scores.metric == "hit@1") & (scores.decoding == "hard")]
     hits = scores.set_index(["method", "domain"]).value
@@ -92,8 +94,10 @@ def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, ca
     for known in ("_VECTORS", "_ENCODERS"):
         monkeypatch.setattr(state_encoders, known, {})
     with caplog.at_level(logging.WARNING):
-        learners = sgp.learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})
-        scores = sgp.retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=30)
+        learners = sgp.experiments.learners_of(
+            ["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"}
+        )
+        scores = sgp.experiments.retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=30)
     assert {each.method for each in scores.itertuples()} == {"displacements"}
     told = r"embedplan minilm-sentence has no scores in ferry: a text has \d+ tokens"
     assert re.search(rf"{told} .* at most 20 .* atom by atom \(mode atoms\)", caplog.text)
@@ -113,32 +117,36 @@ def test_an_unseen_schema_is_reported_once(caplog):
     told = [each.getMessage() for each in caplog.records if "occurs in no transition" in each.getMessage()]
     assert len(told) == len(set(told)) <= 2
     with caplog.at_level(logging.WARNING):
-        learners = sgp.learners_of(["displacements:ridge", "displacements:copy"], SYMBOLS)
-        sgp.retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=2)
+        learners = sgp.experiments.learners_of(["displacements:ridge", "displacements:copy"], SYMBOLS)
+        sgp.experiments.retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=2)
     (told,) = [each.getMessage() for each in caplog.records if "is learned from in ferry" in each.getMessage()]
     unseen = re.search(r"seed 42, is by (.*), and some that are measured are: .*learn from more \(--most\)", told)[1]
     assert len(set(unseen.split(", ")) & {"board", "debark", "sail"}) == 2, "one transition is learned from"
 
 
 def test_settings_reach_the_learners_that_have_them_and_methods_that_plan_are_refused():
-    found = sgp.learners_of(["embedplan:hashed-atoms", "displacements:ridge"], {"penalty": "5", "training.epochs": "3"})
+    found = sgp.experiments.learners_of(
+        ["embedplan:hashed-atoms", "displacements:ridge"], {"penalty": "5", "training.epochs": "3"}
+    )
     assert [each.settings for each in found] == [(("training.epochs", "3"),), (("penalty", "5"),)]
     with pytest.raises(ConfigurationError, match=r"no learner has the setting 'no\.such'"):
-        sgp.learners_of(["displacements:ridge"], {"no.such": "1"})
+        sgp.experiments.learners_of(["displacements:ridge"], {"no.such": "1"})
     with pytest.raises(InputError, match="method contrastive-jumps makes planners; expected one that predicts states"):
-        sgp.learners_of(["contrastive-jumps"])
+        sgp.experiments.learners_of(["contrastive-jumps"])
     with pytest.raises(InputError, match="method contrastive-jumps learns from no transitions"):
-        sgp.train_split("contrastive-jumps", ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 1))
+        sgp.experiments.train_split(
+            "contrastive-jumps", ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 1)
+        )
 
 
-RECORDED = sgp.RetrievalConfig(("paper", "hard"), size=16)
+RECORDED = sgp.experiments.RetrievalConfig(("paper", "hard"), size=16)
 LEARNERS = ["displacements:schema", "displacements:renamed"]
 
 
 @pytest.fixture(scope="module")
 def recorded(in_shared_home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("retrieved")
-    learners = sgp.learners_of(LEARNERS, SYMBOLS)
+    learners = sgp.experiments.learners_of(LEARNERS, SYMBOLS)
     (file,) = record_retrievals(folder, "acpbench", ["extrapolation"], learners, ["ferry"], 42, RECORDED, 150, "cpu")
     assert file.name == "acpbench-ferry-extrapolation-42-most150.json"
     (found,), damaged = retrieved_files(folder)
@@ -168,17 +176,19 @@ def test_ranks_and_nearest_states_are_the_models(recorded):
     of = domain_instances("acpbench", "ferry")
     held_out = split.held_out("ferry").transitions
     known = {(each.task.name, frozenset(each.task.atoms(each.before)), str(each.action)): each for each in held_out}
-    for learner, model in zip(sgp.learners_of(LEARNERS, SYMBOLS), recorded.models, strict=True):
-        live = sgp.load_model(sgp.train_split(learner.method, split, learner.variant, SYMBOLS, "cpu").folder)
+    for learner, model in zip(sgp.experiments.learners_of(LEARNERS, SYMBOLS), recorded.models, strict=True):
+        live = sgp.load_model(
+            sgp.experiments.train_split(learner.method, split, learner.variant, SYMBOLS, "cpu").folder
+        )
         for place, each in enumerate(recorded.record["steps"]):
             before, after = recorded.states(place)
             name = recorded.problem_of(before)
             (task,) = [one.task for one in of if one.task.name == name]
             step = known[name, recorded.atoms(before) | frozenset(task.static_atoms), each["action"]]
             found = model.found(place, "hard")
-            asked = sgp.queries("hard", [step], of, False, split.seed, RECORDED.size)
-            (similar,) = sgp.similarities(live, asked)
-            assert (found.better, found.tied, found.size) == sgp.rank(similar)
+            asked = sgp.analysis.queries("hard", [step], of, False, split.seed, RECORDED.size)
+            (similar,) = sgp.analysis.similarities(live, asked)
+            assert (found.better, found.tied, found.size) == sgp.analysis.rank(similar)
             nearest = np.sort(similar)[::-1][:NEAREST].tolist()
             assert [near.similarity for near in found.nearest] == pytest.approx(nearest, abs=1e-4)
             if found.better == 0 and found.tied == 0:
@@ -237,7 +247,10 @@ def test_a_damaged_file_is_told_and_others_are_shown(recorded, tmp_path, change,
 
 @pytest.mark.slow
 def test_a_model_that_cannot_read_a_domain_is_left_out_and_told(in_shared_home, tmp_path, caplog):
-    learners = [*sgp.learners_of(["wl-displacements"]), *sgp.learners_of(["displacements:schema"], SYMBOLS)]
+    learners = [
+        *sgp.experiments.learners_of(["wl-displacements"]),
+        *sgp.experiments.learners_of(["displacements:schema"], SYMBOLS),
+    ]
     given = ("acpbench", ["leave-one-out"], learners, ["ferry", "satellite"], 42, RECORDED, 60, "cpu")
     files = record_retrievals(tmp_path, *given, shots=(0, 2))
     told = [each.getMessage() for each in caplog.records if "is not recorded" in each.getMessage()]
@@ -249,6 +262,6 @@ def test_a_model_that_cannot_read_a_domain_is_left_out_and_told(in_shared_home, 
     assert {each.source for each in found} == {str(file) for file in files}
     assert [len(each.models) for each in found] == [1 if "shots" not in each.source else 2 for each in found]
     assert len({each.title for each in found}) == 4
-    config = sgp.RetrievalConfig(("all",))
+    config = sgp.experiments.RetrievalConfig(("all",))
     with pytest.raises(InputError, match="pools are all; expected paper, batch or hard"):
         record_retrievals(tmp_path, "acpbench", ["extrapolation"], learners, ["ferry"], config=config)

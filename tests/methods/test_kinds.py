@@ -156,7 +156,7 @@ def test_what_learns_across_domains_names_them_all_and_predicts_but_neither_plan
     for attempt in (
         lambda: sgp.load_planner(run.folder),
         lambda: sgp.evaluate([run.folder], "state-centric"),
-        lambda: sgp.grid_cells("state-centric", ["gripper"], {"mean-change": []}),
+        lambda: sgp.experiments.grid_cells("state-centric", ["gripper"], {"mean-change": []}),
     ):
         with pytest.raises(InputError, match=words):
             attempt()
@@ -166,7 +166,7 @@ def test_what_learns_across_domains_names_them_all_and_predicts_but_neither_plan
     with pytest.raises(InputError, match="holds a planner of method blind-walk, not a model of transitions"):
         sgp.load_model(planner.folder)
     with pytest.raises(InputError, match="method mean-change makes one planner, so that there is none to select"):
-        sgp.train_jointly("mean-change", "gripper", "state-centric")
+        sgp.experiments.train_jointly("mean-change", "gripper", "state-centric")
 
 
 def test_no_domain_and_several_where_one_is_expected_are_refused(kinds):
@@ -229,7 +229,7 @@ def test_decodings_are_named_changed_and_checked(kinds):
         with pytest.raises(ConfigurationError, match=words):
             sgp.train("frequent-schema", "gripper", "state-centric", overrides={setting: "4"})
     with pytest.raises(ConfigurationError, match="no method of the grid has the decoding 'deep'"):
-        sgp.grid_cells("state-centric", ["gripper"], {"frequent-schema": []}, decodings=["default", "deep"])
+        sgp.experiments.grid_cells("state-centric", ["gripper"], {"frequent-schema": []}, decodings=["default", "deep"])
 
 
 def test_one_training_is_tried_by_several_decodings(kinds):
@@ -249,17 +249,17 @@ def test_solving_hashes_each_file_of_a_run_once(quick_run, monkeypatch):
     hashed = Mock(wraps=runs._sha256)
     monkeypatch.setattr(runs, "_sha256", hashed)
     rollout = sgp.solve(SUITE.problems("gripper", "validation")[0], run.folder)
-    sgp.as_recorded(rollout, run.folder)
+    sgp.data.as_recorded(rollout, run.folder)
     assert sorted(call.args[0].name for call in hashed.call_args_list) == sorted([*run.record["files"]] * 2)
 
 
 def test_a_recorded_rollout_names_its_decoding_and_one_that_a_training_does_not_allow_is_refused(quick_run):
     run = quick_run("state-centric", "gripper", "wl-xgboost-state")
     rollout = sgp.solve(SUITE.problems("gripper", "validation")[0], run.folder, decoding="greedy+beam=2")
-    about = sgp.as_recorded(rollout, run.folder, "greedy+beam=2").about
+    about = sgp.data.as_recorded(rollout, run.folder, "greedy+beam=2").about
     assert about.decoding == "greedy+beam=2"
     assert "· greedy+beam=2" in about.model
-    assert sgp.as_recorded(rollout, run.folder).about.decoding == ""
+    assert sgp.data.as_recorded(rollout, run.folder).about.decoding == ""
     run = quick_run("state-centric", "gripper", "fsf-xgboost-delta")
     with pytest.raises(ConfigurationError, match="strip_static conflicts with encoder fsf"):
         sgp.load_planner(run.folder, "no-statics")
@@ -279,7 +279,7 @@ def test_a_planner_over_sentences_is_trained_saved_and_loaded(home):
 
 
 def test_an_encoder_of_other_weights_is_refused(tmp_path, three_blocks):
-    kind = Text(sgp.TextConfig("hashed"))
+    kind = Text(sgp.data.TextConfig("hashed"))
     kind.save(kind.fit([(three_blocks, [three_blocks.init])], 3), tmp_path / "encoder.json")
     found = kind.load(tmp_path / "encoder.json", three_blocks.domain_text, 3)
     assert found.embed_goal(three_blocks).shape == (256,)

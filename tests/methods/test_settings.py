@@ -83,7 +83,7 @@ def test_negative_goals_are_refused_in_planning(encoding, courier):
         value = LearnedValue(encoder, RelationalModel(encoder.relations, RelationalShape(1, 4)), "cpu")
         policy = LowestValue(value)
     else:
-        encoder = sgp.tree_encoder(courier.domain_text, sgp.TreeConfig(encoding))
+        encoder = sgp.data.tree_encoder(courier.domain_text, sgp.data.TreeConfig(encoding))
         model = LookaheadModel(encoder.relations, RelationalShape(1, 4), encoder.config.copied)
         policy = TreeScores(encoder, model, "cpu")
     rollout = sgp.Planner(policy).solve(courier)

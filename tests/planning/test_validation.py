@@ -122,7 +122,7 @@ def test_plans_with_durations_are_refused_instead_of_judged_without_them():
 def test_both_validators_accept_expert_plans_and_reject_them_cut(domain, tmp_path):
     suite = sgp.load_suite("state-centric")
     problem = suite.problems(domain, "validation")[0]
-    plan = sgp.expert_plans(suite, domain, "validation")[problem.sha256].plan
+    plan = sgp.data.expert_plans(suite, domain, "validation")[problem.sha256].plan
     for actions, valid in ((plan, True), (plan[:-1], False), (plan[1:], False)):
         assert validate(problem, actions).valid is valid
         assert second_opinion(problem, actions, tmp_path) is valid

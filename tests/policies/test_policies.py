@@ -121,7 +121,9 @@ def test_random_costs_follow_seed_problem_and_step_alone(three_blocks, two_block
 
 def test_shares_of_the_softmax_add_up_to_one_and_the_change_moves_with_the_share_of_the_goal(three_blocks):
     choice = Lookahead()(three_blocks, three_blocks.init)
-    encoder, _ = sgp.MarkedTransitionEncoder.fit(sgp.MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    encoder, _ = sgp.data.MarkedTransitionEncoder.fit(
+        sgp.data.MarkedConfig(), [(three_blocks, three_blocks.init, choice)]
+    )
     weights = np.random.default_rng(0).normal(size=(1, encoder.dimension))
     node = Node(three_blocks, three_blocks.init)
     (plain,) = NearestTransition(encoder, weights, 0.01).rank([node], [choice])
@@ -129,7 +131,9 @@ def test_shares_of_the_softmax_add_up_to_one_and_the_change_moves_with_the_share
     assert np.exp(-shares.costs).sum() == pytest.approx(1)
     assert np.allclose(np.diff(shares.costs), np.diff(plain.costs))
     choice = one_step(three_blocks, three_blocks.init)
-    encoder, _ = sgp.MarkedTransitionEncoder.fit(sgp.MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    encoder, _ = sgp.data.MarkedTransitionEncoder.fit(
+        sgp.data.MarkedConfig(), [(three_blocks, three_blocks.init, choice)]
+    )
     base, slope = np.random.default_rng(0).normal(size=(2, encoder.dimension))
     assert goal_share(three_blocks, three_blocks.init) == 0
     solved = replay(three_blocks, parse_plan(SUSSMAN))

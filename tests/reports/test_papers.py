@@ -42,13 +42,13 @@ def test_fewer_epochs_and_sizes_of_our_transformers_stand_beside_the_printed():
     short, other = "plangpt+training.epochs=25", "ed+training.attention=0+training.hidden=0"
     ours = symt_scores(short, "logistics", decoding="greedy") + symt_scores("plangpt", "gripper", decoding="greedy")
     ours += symt_scores(short, "gripper", decoding="greedy") + symt_scores(other, "gripper", decoding="greedy")
-    sheet = sgp.paper_table("symt", 2, to_frame(ours))
+    sheet = sgp.experiments.paper_table("symt", 2, to_frame(ours))
     names = [row.words[0] for row in sheet.rows if not row.published and not row.heading]
     assert sorted(names) == ["symt plangpt · greedy x2", f"symt {short} · greedy x2"]
     assert sheet.caption.endswith("symt plangpt was trained for 25 epochs in logistics.")
     sizes = {"blocksworld": 10.0, "gripper": 30.0, "visitall": 20.0}
     ours = [each for name, of in sizes.items() for each in symt_scores("ed", name, metric="parameters", value=of)]
-    assert [row.words for row in sgp.paper_table("symt", 1, to_frame(ours)).rows if not row.published] == [
+    assert [row.words for row in sgp.experiments.paper_table("symt", 1, to_frame(ours)).rows if not row.published] == [
         ("symt ed", "10 to 30", "by domain")
     ]
 
@@ -83,7 +83,7 @@ def test_levels_add_up_to_domains_and_domains_to_the_track(number):
 
 @pytest.mark.slow
 def test_tables_are_made_of_committed_scores_of_ones_own_or_stand_empty_beside_the_printed():
-    sheet = sgp.paper_table("aiw-ad", 1, to_frame([]))
+    sheet = sgp.experiments.paper_table("aiw-ad", 1, to_frame([]))
     total = ("90/90", "65/90", "78/90", "59/90", "76/90", "57/90", "88/90", "75/90")
     assert sheet.rows[0].words == ("blocksworld", "", *total)
     hard = ("30/30", "5/30", "18/30", "0/30", "16/30", "3/30", "", "")
@@ -109,16 +109,18 @@ def test_ours_stand_beside_with_seeds_interval_budget_and_counted_problems():
     scores.append(replace(scores[0], split="", metric="training_seconds", value=600, count=0))
     scores += [replace(score, method="other", variant="else") for score in scores]
     scores = to_frame(scores)
-    sheet = sgp.paper_table("aiw-ad", 1, scores)
+    sheet = sgp.experiments.paper_table("aiw-ad", 1, scores)
     assert sheet.headings[-2:] == ("ours: aiw-ad exact x2", "ours: other else x2")
     rows = {row.words[1]: row.words for row in sheet.rows if row.words[0] == "ferry"}
     assert rows[""][-1] == rows[""][-2] == ".70 [.52, .83], n = 30"
     assert rows["easy"][-1] == "1.00 [.72, 1.00], n = 10"
     assert "aiw-ad exact: 600 s a training." in sheet.caption
     assert sheet.rows[0].words[-1] == ""
-    assert sgp.paper_table("aiw-ad", 3, scores).headings[-1] == "ours: aiw-ad exact x2"
-    assert [row.words[1] for row in sgp.paper_table("aiw-ad", 1, scores, splits=["hard"]).rows] == ["hard"] * 10
-    sheet = sgp.paper_table("aiw-ad", 8, to_frame([]), suite="state-centric")
+    assert sgp.experiments.paper_table("aiw-ad", 3, scores).headings[-1] == "ours: aiw-ad exact x2"
+    assert [row.words[1] for row in sgp.experiments.paper_table("aiw-ad", 1, scores, splits=["hard"]).rows] == [
+        "hard"
+    ] * 10
+    sheet = sgp.experiments.paper_table("aiw-ad", 8, to_frame([]), suite="state-centric")
     rows = {row.words[:2]: row.words[2:] for row in sheet.rows}
     assert rows["logistics", "train"][-2:] == rows["blocksworld-ipc", "test"][-2:] == ("", ""), "of another benchmark"
     assert rows["blocksworld-ipc", "train"] == ("69", "2 to 20", "6 to 45", "9", "4 to 7")
@@ -163,14 +165,14 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval_in_one_line_over_a
         retrieved(499.0, metric="queries", decoding=""),
         retrieved(0.1, metric="coverage", variant="of-a-planner"),
     ]
-    rows = sgp.paper_table("embedplan", 2, to_frame(scores)).rows
+    rows = sgp.experiments.paper_table("embedplan", 2, to_frame(scores)).rows
     start = next(place for place, row in enumerate(rows) if row.words[0] == "ferry")
     of_ferry = [row.words for row in rows[start + 1 : start + 4]]
     rate = "0.700 ±0.100 [0.397, 0.892], n = 40 (10 distinct)"
     assert of_ferry[0] == ("embedplan minilm-atoms · hard x2", "", rate, "", "", "0.250", "")
     assert of_ferry[1][:3] == ("displacements mean · hard x1", "", "0.900")
     assert of_ferry[2][0] == "embedplan llama-3.3-70b · paper, published"
-    mean_rows = sgp.paper_table("embedplan", 1, to_frame(scores)).rows
+    mean_rows = sgp.experiments.paper_table("embedplan", 1, to_frame(scores)).rows
     assert mean_rows[0].words == ("embedplan minilm-atoms · hard x2", "0.600 ±0.100, 2 domains", "")
     assert mean_rows[1].words == ("displacements mean · hard x1", "0.900, 1 domain", "")
     assert [row.published for row in mean_rows] == [False] * 2 + [True] * 4
@@ -179,7 +181,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval_in_one_line_over_a
         retrieved(value, variant=f"{variant}{source}", domain=domain, split="cross-domain")
         for value, source, domain in ((0.1, "ferry", "grid"), (0.3, "depot", "grid"), (0.6, "depot", "ferry"))
     ]
-    first = sgp.paper_table("embedplan", 4, to_frame(scores)).rows[0].words
+    first = sgp.experiments.paper_table("embedplan", 4, to_frame(scores)).rows[0].words
     assert first[:3] == ("embedplan minilm-atoms · hard x1", "", "0.400 ±0.200, 2 domains")
 
 
@@ -187,21 +189,21 @@ def test_most_transitions_stand_below_or_in_the_line_and_a_split_is_chosen():
     of = {"split": "extrapolation", "variant": "minilm-atoms+most=1000"}
     scores = [retrieved(0.5, **of), retrieved(0.25, variant="minilm-atoms+most=250+shots=2", split="leave-one-out")]
     scores += [retrieved(0.75, variant="minilm-atoms+most=250", split="multi-domain")]
-    sheet = sgp.paper_table("embedplan", 4, to_frame(scores))
+    sheet = sgp.experiments.paper_table("embedplan", 4, to_frame(scores))
     assert [(row.words[0], *row.words[3:6]) for row in sheet.rows[:2]] == [
         ("embedplan minilm-atoms · hard x1", "", "0.750, 1 domain", "0.500, 1 domain"),
         ("embedplan minilm-atoms+shots=2 · hard x1", "0.250, 1 domain", "", ""),
     ]
     most = "at most so many transitions of a domain: extrapolation 1000, leave-one-out 250, multi-domain 250."
     assert sheet.caption.endswith(most)
-    two = sgp.paper_table("embedplan", 4, to_frame([*scores, retrieved(0.4, split="extrapolation")]))
+    two = sgp.experiments.paper_table("embedplan", 4, to_frame([*scores, retrieved(0.4, split="extrapolation")]))
     assert [row.words[0] for row in two.rows if not row.published] == [
         "embedplan minilm-atoms+most=1000 · hard x1",
         "embedplan minilm-atoms+shots=2 · hard x1",
         "embedplan minilm-atoms · hard x1",
     ]
-    sheet = sgp.paper_table("embedplan", 4, to_frame([]), splits=["cross-domain"])
+    sheet = sgp.experiments.paper_table("embedplan", 4, to_frame([]), splits=["cross-domain"])
     assert sheet.headings == ("planner", "cross-domain")
     assert len(sheet.rows) == 1
     with pytest.raises(InputError, match=r"no scores of split 'train'; expected some of extrapolation, interpolation$"):
-        sgp.paper_table("embedplan", 1, to_frame([]), splits=["train"])
+        sgp.experiments.paper_table("embedplan", 1, to_frame([]), splits=["train"])

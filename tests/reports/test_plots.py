@@ -9,7 +9,7 @@ import sgp
 from sgp.datasets.subject import Subject
 from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
-from sgp.evaluation.scaling import Curve, ProblemSource
+from sgp.evaluation.scaling import Curve, ProblemSource, curve_scores
 from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame, wilson
 from sgp.reports.plots import rates, two_planners
 from sgp.reports.report import write_report
@@ -100,7 +100,7 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
         score("ended_fell", 1, selected_by="loss"),
         score("coverage", 0.5, size=118),
     ]
-    sheet = sgp.scaling_table(both(ours))
+    sheet = sgp.experiments.scaling_table(both(ours))
     assert sheet.headings[:4] == ("domain", "planner", "Loss Scale", "Loss SumCov")
     assert sheet.headings[-3:] == ("Dynamic Scale", "Dynamic SumCov", "n")
     own, printed = sheet.rows[:2]
@@ -114,13 +114,13 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
 def test_a_curve_that_was_stopped_from_outside_is_marked_also_in_the_mean_of_seeds():
     subject = Measurement(method="m", variant="v", domain=DOMAIN, suite="s", split="scaling", seed=13, note="2 cores")
     for ended in StopReason:
-        scores = list(sgp.curve_scores(Curve((), 0.3, ended, "for people", SOURCE), subject))
+        scores = list(curve_scores(Curve((), 0.3, ended, "for people", SOURCE), subject))
         assert [(each.metric, each.value) for each in scores][2:] == [(f"ended_{ended.value}", 1)]
         assert {each.note for each in scores} == {"2 cores; for people"}
-        (row,) = sgp.scaling_table(to_frame(scores)).rows
+        (row,) = sgp.experiments.scaling_table(to_frame(scores)).rows
         assert ("≥0" in row.words) is (ended in (StopReason.LARGEST, StopReason.TIME))
     ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
-    (row,) = lines(sgp.scaling_table(to_frame(ours)))
+    (row,) = lines(sgp.experiments.scaling_table(to_frame(ours)))
     assert row[1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
 
 
@@ -137,7 +137,7 @@ def shown(figure):
 
 def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
     scores = [*curve("one", 1.0, 0.5), *curve("two", 0.25, 0.5)]
-    figure = sgp.scaling_curves(both(scores))
+    figure = sgp.viz.scaling_curves(both(scores))
     assert shown(figure) == {
         "m one": ([5, 6], [1.0, 0.5]),
         "m two": ([5, 6], [0.25, 0.5]),
@@ -147,23 +147,23 @@ def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
     assert {("rect", 6.5, 14.5), ("rect", 14.5, 17.5), ("line", 56, 56), ("line", 59, 59)} <= spans
     words = [each.text for each in figure.layout.annotations]
     assert {"loss 56", "coverage 24", "dynamic 59"} <= set(words)
-    assert not sgp.scaling_curves(to_frame(scores)).layout.shapes, "without the paper's numbers no marks"
+    assert not sgp.viz.scaling_curves(to_frame(scores)).layout.shapes, "without the paper's numbers no marks"
     told = [replace(each, value=0.5) if each.metric == "fits" else each for each in scores]
-    assert list(shown(sgp.scaling_curves(to_frame(told)))) == ["m one", "m two"], "it says no more than coverage"
+    assert list(shown(sgp.viz.scaling_curves(to_frame(told)))) == ["m one", "m two"], "it says no more than coverage"
 
 
 def test_any_metric_is_drawn_over_size_with_a_band_between_its_bounds():
-    figure = sgp.scaling_curves(both(curve("one", 1.0, 0.5)), "plan_length")
+    figure = sgp.viz.scaling_curves(both(curve("one", 1.0, 0.5)), "plan_length")
     assert shown(figure) == {"m one": ([5, 6], [15, 18]), "most actions allowed": ([5, 6], [125, 126])}
     own = [score("a property", 2.0, size=size) for size in (5, 6)]
-    assert shown(sgp.scaling_curves(to_frame(own), "a property")) == {"m v by dynamic": ([5, 6], [2, 2])}
-    fits = sgp.scaling_curves(to_frame(curve("one", 1.0, 0.5)), "fits")
+    assert shown(sgp.viz.scaling_curves(to_frame(own), "a property")) == {"m v by dynamic": ([5, 6], [2, 2])}
+    fits = sgp.viz.scaling_curves(to_frame(curve("one", 1.0, 0.5)), "fits")
     assert [each.fill for each in fits.data] == [None, "toself"], "a share of problems has a band"
     with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
-        sgp.scaling_curves(to_frame(curve("one", 1.0)), "length")
-    assert sgp.scaling_curves(to_frame([])).layout.title.text.startswith("Coverage over size")
+        sgp.viz.scaling_curves(to_frame(curve("one", 1.0)), "length")
+    assert sgp.viz.scaling_curves(to_frame([])).layout.title.text.startswith("Coverage over size")
     scores = [score("coverage", 0.5, size=6, count=277), score("coverage", 1.0, size=5, count=34)]
-    line, band = sgp.scaling_curves(to_frame(scores)).data
+    line, band = sgp.viz.scaling_curves(to_frame(scores)).data
     assert (list(line.x), list(line.y)) == ([5, 6], [1.0, 0.5])
     assert list(band.x) == [5, 6, 6, 5]
     low, high = sgp.wilson(0.5, 277)

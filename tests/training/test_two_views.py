@@ -59,7 +59,7 @@ def test_large_problems_give_their_experts_plan_and_batches_have_plans_of_like_l
         found = draw(sources(data.train[:1], 100_000, goals), 300, np.random.default_rng(2))
         assert any(not example.plan for example in found) == goals
     drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
-    tokens = sgp.Tokens(sgp.Vocabulary(data.train[0].task.domain_text))
+    tokens = sgp.data.Tokens(sgp.data.Vocabulary(data.train[0].task.domain_text))
     of_states = _similar_lengths(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
     assert all(len({len(each.task.objects) for each in batch}) <= 2 for batch in of_states)
     batches = _similar_lengths(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
@@ -132,7 +132,7 @@ def test_what_is_copied_is_told(data, tmp_path):
     training = configure(METHOD, "ed", QUICK_VIEWS)[1]
     for checkpoint in METHOD.checkpoints(training, data, tmp_path, 1, "cpu"):
         assert 0 <= saved(checkpoint, tmp_path)["copied"] < 0.5
-    tokens = sgp.Tokens(sgp.Vocabulary(data.train[0].task.domain_text, 30))
+    tokens = sgp.data.Tokens(sgp.data.Vocabulary(data.train[0].task.domain_text, 30))
     example = sources(data.train[:1], 3000, goals=False)[0].draw(np.random.default_rng(1))
     naming = tokens.drawn_naming(example.task)
     model = PlanTransformer(len(tokens.vocabulary), tokens.vocabulary.arity, TransformerShape(2, 16, 2)).eval()

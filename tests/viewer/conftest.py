@@ -45,7 +45,9 @@ def unsolved(three_blocks):
 def ranked_rollout():
     """A policy of random weights and its rollout of twenty steps with many jumps."""
     task = sgp.Task(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
-    encoder, _ = sgp.MarkedTransitionEncoder.fit(sgp.MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
+    encoder, _ = sgp.data.MarkedTransitionEncoder.fit(
+        sgp.data.MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))]
+    )
     weights = np.random.default_rng(3).normal(size=(2, encoder.dimension))
     policy = NearestTransition(encoder, weights, alpha=0.3, rules=ADD_UP)
     return policy, Planner(policy, Lookahead(), width=2).solve(task, Limit(actions=20))
@@ -109,7 +111,7 @@ def open_page(browser, tmp_path):
 
     def open_(rollout, hash_="", script="", **options):
         file = tmp_path / "page.html"
-        sgp.export_html(rollout, file)
+        sgp.viz.export_html(rollout, file)
         page = watched(browser.new_context(**options).new_page())
         pages.append(page)
         page.on("console", lambda message: page.wrong.append(message.text))

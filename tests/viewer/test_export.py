@@ -89,7 +89,7 @@ EMBEDDED = re.compile(r'<script type="application/json" id="rollout">(.*?)</scri
 
 
 def test_hostile_names_are_data_alone_in_pages_and_files_that_request_nothing_from_outside(hostile, tmp_path):
-    sgp.export_html(hostile, tmp_path / "page.html")
+    sgp.viz.export_html(hostile, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page == sgp.viewer.html_page(playback(hostile))
     assert Tags(page).found.count("script") == 2
@@ -121,18 +121,18 @@ def test_hostile_names_are_data_alone_in_pages_and_files_that_request_nothing_fr
 def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page_and_other_files_are_named(solved, tmp_path):
     about = {"method": "m", "variant": "v"}
     write_rollouts(tmp_path / "r.jsonl", [solved], about)
-    sgp.export_html(solved, tmp_path / "living.html", about)
-    sgp.export_html(tmp_path / "r.jsonl", tmp_path / "file.html")
-    sgp.export_html(read_recorded(tmp_path / "r.jsonl")[0], tmp_path / "recorded.html")
+    sgp.viz.export_html(solved, tmp_path / "living.html", about)
+    sgp.viz.export_html(tmp_path / "r.jsonl", tmp_path / "file.html")
+    sgp.viz.export_html(read_recorded(tmp_path / "r.jsonl")[0], tmp_path / "recorded.html")
     pages = {(tmp_path / f"{name}.html").read_text() for name in ("living", "file", "recorded")}
     assert len(pages) == 1
     assert "<title>p: m v</title>" in pages.pop()
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(InputError, match=r"empty\.jsonl contains no rollout"):
-        sgp.export_html(tmp_path / "empty.jsonl", tmp_path / "x.html")
+        sgp.viz.export_html(tmp_path / "empty.jsonl", tmp_path / "x.html")
     (tmp_path / "picture.jsonl").write_bytes(b"\x89PNG\xff")
     with pytest.raises(StoreError, match="is no text"):
-        sgp.export_html(tmp_path / "picture.jsonl", tmp_path / "x.html")
+        sgp.viz.export_html(tmp_path / "picture.jsonl", tmp_path / "x.html")
     assert not (tmp_path / "x.html").exists()
 
 
@@ -145,7 +145,7 @@ from sgp.viewer.playback import playback
 found = sgp.recorded_rollouts()
 for recorded in found.rollouts:
     playback(recorded)
-sgp.export_html(found.rollouts[0], {str(tmp_path / "page.html")!r})
+sgp.viz.export_html(found.rollouts[0], {str(tmp_path / "page.html")!r})
 print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba", "pandas") if name in sys.modules])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

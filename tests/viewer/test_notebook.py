@@ -74,12 +74,12 @@ def test_links_name_what_the_dashboard_has(recorded, solved, tmp_path):
     assert (link.netloc, link.path) == ("localhost:8501", "/compare")
     sides = {"left": [address["model"]], "right": ["expert's plan"]}
     assert parse_qs(link.query) == {"domain": [address["domain"]], "problem": [address["problem"]], **sides}
-    assert f"({sgp.show(recorded).link}&step=3)" in sgp.link(recorded, step=3)._repr_markdown_()
+    assert f"({sgp.show(recorded).link}&step=3)" in sgp.viz.link(recorded, step=3)._repr_markdown_()
     with pytest.raises(sgp.SgpError, match=f"no step {len(recorded.steps) + 2}"):
-        sgp.link(recorded, step=len(recorded.steps) + 2)
+        sgp.viz.link(recorded, step=len(recorded.steps) + 2)
     write_rollouts(tmp_path / "one.jsonl", [solved])
     with pytest.raises(sgp.SgpError, match="does not have"):
-        sgp.link(tmp_path / "one.jsonl")
+        sgp.viz.link(tmp_path / "one.jsonl")
 
 
 @pytest.mark.browser

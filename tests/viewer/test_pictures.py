@@ -12,16 +12,16 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_pictures_show_the_state_or_the_goal_and_stand_side_by_side_below_their_captions(two_blocks):
-    first, start = sgp.picture(two_blocks)._repr_svg_(), two_blocks.init
+    first, start = sgp.viz.picture(two_blocks)._repr_svg_(), two_blocks.init
     assert first.startswith("<svg")
-    assert sgp.picture(two_blocks, start).svg == first
+    assert sgp.viz.picture(two_blocks, start).svg == first
     (after, *_) = two_blocks.successors(start)
-    assert sgp.picture(two_blocks, after.state).svg != first
-    assert sgp.goal_picture(two_blocks).svg != first
-    assert shown(sgp.lookahead_picture(two_blocks, []))[0] == ["the state"]
-    assert "the state" not in shown(sgp.encoding_picture(two_blocks, start, []))[0]
-    one = sgp.picture(two_blocks)
-    row = ElementTree.fromstring(sgp.side_by_side([("<one>", one), ("two", one), ("three", one)], columns=2).svg)
+    assert sgp.viz.picture(two_blocks, after.state).svg != first
+    assert sgp.viz.goal_picture(two_blocks).svg != first
+    assert shown(sgp.viz.lookahead_picture(two_blocks, []))[0] == ["the state"]
+    assert "the state" not in shown(sgp.viz.encoding_picture(two_blocks, start, []))[0]
+    one = sgp.viz.picture(two_blocks)
+    row = ElementTree.fromstring(sgp.viz.side_by_side([("<one>", one), ("two", one), ("three", one)], columns=2).svg)
     inside = row.findall(f"{SVG}svg")
     places = [(float(each.attrib["x"]), float(each.attrib["y"])) for each in inside]
     assert places[0][1] == places[1][1] < places[2][1]
@@ -35,21 +35,21 @@ def test_pictures_show_the_state_or_the_goal_and_stand_side_by_side_below_their_
 
 @pytest.fixture
 def graph(two_blocks):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
-    return sgp.coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
+    encoder = sgp.data.WLEncoder.fit(sgp.data.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
+    return sgp.data.coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
 
 
 def test_a_graph_is_drawn_bare_and_with_the_colours_of_a_round(graph):
-    texts = [text.text for text in ElementTree.fromstring(sgp.graph_picture(graph).svg).iter(f"{SVG}text")]
+    texts = [text.text for text in ElementTree.fromstring(sgp.viz.graph_picture(graph).svg).iter(f"{SVG}text")]
     assert set(graph.nodes[:2]) < set(texts)
     for level in (0, 1):
-        shown = ElementTree.fromstring(sgp.graph_picture(graph, level).svg)
+        shown = ElementTree.fromstring(sgp.viz.graph_picture(graph, level).svg)
         texts = [text.text for text in shown.iter(f"{SVG}text")]
         for colour in set(graph.colours[level]):
             assert texts.count(str(colour)) == graph.colours[level].count(colour)
         assert len(list(shown.iter(f"{SVG}line"))) == len(graph.edges)
     with pytest.raises(InputError, match="round 2; choose one from 0 to 1"):
-        sgp.graph_picture(graph, 2)
+        sgp.viz.graph_picture(graph, 2)
 
 
 def shown(picture):
@@ -61,7 +61,7 @@ def shown(picture):
 def test_a_lookahead_is_drawn_as_a_tree():
     task = sgp.Task(blocks_problem("a b c", "(ontable a) (on c a) (clear c) (ontable b) (clear b)", "(on c b)"))
     candidates = sgp.successors_for("aiw")(task, task.init)
-    texts, titles = shown(sgp.lookahead_picture(task, candidates))
+    texts, titles = shown(sgp.viz.lookahead_picture(task, candidates))
     assert texts[0] == "the state"
     assert sorted(texts[1:]) == sorted(f"{n} {each.actions[-1]}" for n, each in enumerate(candidates, start=1))
     assert {f"{n} {each.actions[-1]}: depth {len(each.actions)}" for n, each in enumerate(candidates, start=1)} == {
@@ -70,7 +70,7 @@ def test_a_lookahead_is_drawn_as_a_tree():
     goals = sum(task.is_goal(each.state) for each in candidates)
     assert goals > 0
     assert sum(title.endswith(", a goal state") for title in titles) == goals
-    root = ElementTree.fromstring(sgp.lookahead_picture(task, candidates).svg)
+    root = ElementTree.fromstring(sgp.viz.lookahead_picture(task, candidates).svg)
     assert len(list(root.iter(f"{SVG}path"))) == len(candidates)
     width, height = (float(root.attrib[name]) for name in ("width", "height"))
     for box in root.iter(f"{SVG}rect"):
@@ -81,9 +81,9 @@ def test_a_lookahead_is_drawn_as_a_tree():
 @pytest.mark.parametrize("depths", [True, False])
 def test_every_tuple_of_an_encoded_tree_is_drawn(three_blocks, depths):
     candidates = sgp.successors_for("aiw")(three_blocks, three_blocks.init)
-    config = sgp.TreeConfig(depths=depths)
-    trees = sgp.tree_encoder(three_blocks.domain_text, config).encode(three_blocks, three_blocks.init, candidates)
-    texts, titles = shown(sgp.encoding_picture(three_blocks, three_blocks.init, candidates, config))
+    config = sgp.data.TreeConfig(depths=depths)
+    trees = sgp.data.tree_encoder(three_blocks.domain_text, config).encode(three_blocks, three_blocks.init, candidates)
+    texts, titles = shown(sgp.viz.encoding_picture(three_blocks, three_blocks.init, candidates, config))
     names = [thing.name for thing in three_blocks.objects]
     names += [f"{n} {each.actions[-1]}" for n, each in enumerate(candidates, start=1)]
     names += [f"depth {n}" for n in range(1, int(trees.depths[0]) + 1)]
@@ -99,12 +99,12 @@ def test_every_tuple_of_an_encoded_tree_is_drawn(three_blocks, depths):
 def test_only_graphs_whose_candidates_are_nodes_are_drawn(three_blocks, courier):
     start = three_blocks, three_blocks.init
     successors = three_blocks.successors(three_blocks.init)
-    applied = sgp.encoding_picture(*start, successors, sgp.TreeConfig("actions"))
+    applied = sgp.viz.encoding_picture(*start, successors, sgp.data.TreeConfig("actions"))
     assert any("applied" in title for title in shown(applied)[1])
     words = "trees' encoding is external, whose candidates are many nodes; expected changes"
     with pytest.raises(InputError, match=words):
-        sgp.encoding_picture(*start, successors, sgp.TreeConfig("external"))
+        sgp.viz.encoding_picture(*start, successors, sgp.data.TreeConfig("external"))
     with pytest.raises(InputError, match="has no graph to draw: the goal wants"):
-        sgp.encoding_picture(courier, courier.init, [])
+        sgp.viz.encoding_picture(courier, courier.init, [])
     with pytest.raises(ConfigurationError, match="expected candidates one-step"):
-        sgp.encoding_picture(*start, sgp.successors_for("iw")(*start), sgp.TreeConfig("actions"))
+        sgp.viz.encoding_picture(*start, sgp.successors_for("iw")(*start), sgp.data.TreeConfig("actions"))

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
+from sgp.analysis.failures import diagnosis
 from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
 from sgp.experiments.bundle import record_tour
@@ -64,7 +65,7 @@ def test_the_recorded_numbers_belong_together_and_another_file_is_one_sentence(t
     wanted = tour.failure.head["sha256"], tour.failure.about.planner
     found = sgp.recorded_rollouts().rollouts
     (recorded,) = [each for each in found if (each.head["sha256"], each.about.planner) == wanted]
-    assert f"On {failure['idle']} of {failure['steps']} steps" in sgp.diagnosis(recorded)[0].sentence
+    assert f"On {failure['idle']} of {failure['steps']} steps" in diagnosis(recorded)[0].sentence
 
 
 @pytest.mark.slow

@@ -1,0 +1,11 @@
+from ..evaluation.retrieval import queries as queries
+from ..evaluation.retrieval import rank as rank
+from ..evaluation.retrieval import similarities as similarities
+from ..evaluation.scaling import half_width as half_width
+from .diagnostics import decisions as decisions
+from .diagnostics import name_sensitivity as name_sensitivity
+from .diagnostics import predictions as predictions
+from .diagnostics import unseen_features as unseen_features
+from .explanations import under_two_namings as under_two_namings
+from .failures import FailureKind as FailureKind
+from .failures import failure_of as failure_of

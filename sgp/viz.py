@@ -1,0 +1,5 @@
+"""Pictures, plots and the rollout player."""
+
+from sgp.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,0 +1,12 @@
+from .reports.plots import coverage_over_size as coverage_over_size
+from .reports.plots import learning_curves as learning_curves
+from .reports.plots import rates as rates
+from .reports.plots import scaling_curves as scaling_curves
+from .viewer.export import export_html as export_html
+from .viewer.notebook import link as link
+from .viewer.pictures import encoding_picture as encoding_picture
+from .viewer.pictures import goal_picture as goal_picture
+from .viewer.pictures import graph_picture as graph_picture
+from .viewer.pictures import lookahead_picture as lookahead_picture
+from .viewer.pictures import picture as picture
+from .viewer.pictures import side_by_side as side_by_side
