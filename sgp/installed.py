@@ -11,7 +11,7 @@ from pathlib import Path
 from sgp.errors import MissingLibrary, StoreError
 
 DISTRIBUTION = "sgp-planning"  # imported as sgp
-_OTHERWISE = {"PIL": "pillow", "sklearn": "scikit-learn", "umap": "umap-learn", "_wlplan": "wlplan"}
+_OTHERWISE = {"PIL": "pillow", "sklearn": "scikit-learn", "umap": "umap-learn"}
 
 
 def version() -> str:

@@ -184,15 +184,6 @@ class Run:
                     "train the run again"
                 )
 
-    def require_version(self, library: str) -> None:
-        """Raise StoreError if a library whose file format changes has another version than when the run was saved."""
-        saved, here = self.record["versions"].get(library), library_versions([library]).get(library)
-        if saved != here:
-            raise StoreError(
-                f"{self.folder} was saved with {library} {saved}, here is {library} {here}, which reads its files "
-                f"differently; install {library}=={saved} or train the run again"
-            )
-
 
 def _listed(versions: Mapping[str, str]) -> str:
     return ", ".join(map(" ".join, versions.items()))

@@ -1,4 +1,4 @@
-"""Weisfeiler-Leman features of states (state-centric, appendix E), with the vocabulary and the histograms of wlplan."""
+"""Weisfeiler-Leman features of states (state-centric, appendix E), equal to those of wlplan."""
 
 from __future__ import annotations
 
@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 
 from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
 from sgp.encoders.relations import AtomNumbers, Changes
-from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
-from sgp.errors import ConfigurationError, StoreError, check_fields
+from sgp.encoders.wl_vocabulary import (
+    OBJECT_COLOUR,
+    WLPLAN_VERSION,
+    ColourWords,
+    Vocabulary,
+    collect_vocabulary,
+    predicate_colour,
+    predicate_places,
+)
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError, check_fields
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
@@ -33,7 +41,7 @@ class WLConfig:
 
     iterations: int = 2  # k, rounds of colour refinement
     hash: Hash = "multiset"  # "multiset": neighbourhoods count the occurrences of a colour
-    pruning: Pruning = "none"  # wlplan's removal of duplicate features
+    pruning: Pruning = "none"  # removal of duplicate features, by wlplan
 
     def __post_init__(self) -> None:
         check_fields(self, "WL", [], {"iterations": 10}, iterations=0)
@@ -108,11 +116,16 @@ class WLEncoder:
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
-        """Collect the vocabulary from states of training tasks of one domain with wlplan."""
+        """Collect the vocabulary from states of training tasks of one domain; pruning needs wlplan."""
         gathered = list(states)
         if not gathered:
             raise ConfigurationError("a WL vocabulary needs at least one training task; there is none")
-        return cls(Vocabulary(_collect(config, gathered)), gathered[0][0].domain_text)
+        vocabulary = (
+            collect_vocabulary(gathered, config.iterations, config.hash == "multiset")
+            if config.pruning == "none"
+            else collect_with_wlplan(config, gathered)
+        )
+        return cls(vocabulary, gathered[0][0].domain_text)
 
     def without_static(self) -> WLEncoder:
         """Return the same encoder for states without static atoms, as the published implementation uses in decoding."""
@@ -196,7 +209,7 @@ class WL:
     config: WLConfig = field(default_factory=WLConfig)
     key: str = "wl"
     title: str = "Weisfeiler-Leman features"
-    libraries: Sequence[str] = ("wlplan",)
+    libraries: Sequence[str] = ()
     invariant: bool = True  # colours do not depend on names
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> WLEncoder:
@@ -218,12 +231,18 @@ def _unchanged(first: NDArray[np.int64], atoms: NDArray[np.int32]) -> Changes:
     return Changes(first, atoms, np.arange(count), np.zeros(count, np.int64), np.empty(0, np.int32))
 
 
-def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:
-    """Return wlplan's JSON of the colours of all states."""
-    from wlplan.data import DomainDataset, ProblemDataset
-    from wlplan.feature_generator import init_feature_generator
-    from wlplan.planning import Atom, Domain, Predicate, Problem, Schema
-    from wlplan.planning import State as WlState
+def collect_with_wlplan(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> Vocabulary:
+    """Return wlplan's vocabulary of the colours of all states. Raises MissingLibrary where wlplan is not installed."""
+    try:
+        from wlplan.data import DomainDataset, ProblemDataset
+        from wlplan.feature_generator import init_feature_generator
+        from wlplan.planning import Atom, Domain, Predicate, Problem, Schema
+        from wlplan.planning import State as WlState
+    except ModuleNotFoundError as error:
+        raise MissingLibrary(
+            f"pruning '{config.pruning}' of WL features needs the library wlplan, which is not installed; install it "
+            f"with 'pip install wlplan=={WLPLAN_VERSION}' (Python 3.11 or 3.12) or train with pruning 'none'"
+        ) from error
 
     text = gathered[0][0].domain_text
     predicates = {name: Predicate(name, arity) for name, arity in text.predicates.items()}
@@ -236,7 +255,9 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
 
     data = []
     for task, states in gathered:
-        goals = [atoms(atom for atom, positive in task.goal if positive is sign) for sign in (True, False)]
+        goals = [
+            atoms(atom for atom, positive in dict.fromkeys(task.goal) if positive is sign) for sign in (True, False)
+        ]
         names = sorted(item.name for item in task.objects if item.name not in constants)
         data.append(
             ProblemDataset(Problem(domain, names, *goals), [WlState(atoms(task.atoms(state))) for state in states])
@@ -256,4 +277,4 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
         vocabulary = path.read_text(encoding="utf-8")
     if not vocabulary.rstrip().endswith("}"):  # wlplan ignores errors of writing
         raise StoreError(f"no space left while writing {path}; free some, or set TMPDIR to another folder")
-    return vocabulary
+    return Vocabulary(vocabulary)

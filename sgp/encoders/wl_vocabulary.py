@@ -1,22 +1,26 @@
-"""The vocabulary of a WL encoder: wlplan's JSON, the hash table for the kernels, and descriptions of colours."""
+"""The vocabulary of a WL encoder: its collection, wlplan's JSON, the hash table for the kernels, and descriptions."""
 
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.wl import UNSEEN, neighbour_hash, start_hash
 from sgp.errors import StoreError
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.task import State, Task
 
-WLPLAN_VERSION = "2.1.0"  # the format of the JSON depends on the version
+WLPLAN_VERSION = "2.1.0"  # of the format of the JSON
 
 # wlplan's initial colours of the instance learning graph: 0 for every object (domain constants have no colour of
 # their own), then five for each predicate in the order of their printed names.
@@ -45,7 +49,7 @@ class Vocabulary:
         if version != WLPLAN_VERSION:
             raise StoreError(
                 f"the WL vocabulary was written by wlplan {version}, this package reads that of {WLPLAN_VERSION}; "
-                f"train the run again with wlplan=={WLPLAN_VERSION}"
+                "train the run again"
             )
         if self._data.get("feature_name") != "wl" or self._data.get("graph_representation") != "ilg":
             raise StoreError("the WL vocabulary is not of 'wl' features on the graph 'ilg'; train the run again")
@@ -97,6 +101,80 @@ class Vocabulary:
         if len(set(hashes)) < len(hashes):
             raise StoreError("two neighbourhoods of the WL vocabulary share a hash; report this vocabulary")
         return make_table(np.array(hashes, np.uint64), np.array(columns, np.int32))
+
+
+def collect_vocabulary(gathered: Sequence[tuple[Task, Sequence[State]]], iterations: int, multiset: bool) -> Vocabulary:
+    """Return the colours of the instance learning graphs of all states, numbered as by wlplan without pruning.
+
+    Levels follow each other; colours of a level are in the order of their first nodes. The nodes of a state's graph are
+    the objects by name, constants first, then the goal's positive and negated atoms, then the other true atoms.
+    """
+    text = gathered[0][0].domain_text
+    initial, edges = array("q"), array("q")  # the nodes' initial colours; (node, neighbour, label) of the edges
+    for task, states in gathered:
+        _add_graphs(task, states, initial, edges)
+    nodes, neighbours, labels = np.array(edges, np.int64).reshape(-1, 3).T
+    numbers = dict[int, int]()
+    colours = [numbers.setdefault(code, len(numbers)) for code in initial]
+    levels = [{str(code): column for code, column in numbers.items()}]
+    total = len(numbers)
+    for _ in range(iterations):
+        span = total * max((1, *text.predicates.values()))  # of numbers for pairs of a label and a colour
+        members = nodes * span + labels * total + np.array(colours, np.int64)[neighbours]
+        members = np.sort(members) if multiset else np.unique(members)
+        first = np.searchsorted(members, np.arange(len(colours) + 1) * span)
+        pairs = (members % span).astype(np.int64).tobytes()
+        found = dict[tuple[int, bytes], int]()
+        colours = [
+            found.setdefault((own, pairs[8 * begin : 8 * end]), total + len(found))
+            for own, (begin, end) in zip(colours, pairwise(first.tolist()), strict=True)
+        ]
+        levels.append({_key(own, np.frombuffer(around, np.int64), total): new for (own, around), new in found.items()})
+        total += len(found)
+    parameters = {name: len(schema.parameters) for name, schema in text.schemas.items()}
+    data = {
+        "colour_hash": levels,
+        "colour_to_layer": [(column, place) for place, level in enumerate(levels) for column in level.values()],
+        "domain": {
+            "constant_objects": sorted(constant.name for constant in text.constants),
+            "functions": [],
+            "name": text.name,
+            "predicates": [(name, text.predicates[name]) for name in predicate_places(text.predicates)],
+            "schemata": [(name, parameters[name]) for name in predicate_places(parameters)],
+        },
+        "feature_name": "wl",
+        "graph_representation": "ilg",
+        "iterations": iterations,
+        "multiset_hash": multiset,
+        "package_version": WLPLAN_VERSION,
+        "pruning": "none",
+        "weights": [],
+    }
+    return Vocabulary(json.dumps(data, indent=4, sort_keys=True))
+
+
+def _add_graphs(task: Task, states: Sequence[State], initial: array[int], edges: array[int]) -> None:
+    """Append the initial colours of the nodes of each state's graph, and the edges in both directions."""
+    constants = {constant.name for constant in task.domain_text.constants}
+    names = sorted((item.name for item in task.objects), key=lambda name: (name not in constants, name))
+    objects = {name: place for place, name in enumerate(names)}
+    places = predicate_places(task.domain_text.predicates)
+    signs = {literal.atom: literal.positive for literal in sorted(task.goal, key=lambda each: not each.positive)}
+    for state in with_limit_checks(states):
+        start, true = len(initial), dict.fromkeys(task.atoms(state))
+        initial.extend([OBJECT_COLOUR] * len(objects))
+        for atom in signs | true:
+            sign, node = signs.get(atom), len(initial)
+            initial.append(predicate_colour(places[atom.predicate], sign, atom in true))
+            if sign is not False:  # wlplan gives negated goals no edges
+                for label, name in enumerate(atom.objects):
+                    edges.extend((node, start + objects[name], label, start + objects[name], node, label))
+
+
+def _key(own: int, pairs: NDArray[np.int64], total: int) -> str:
+    """Return wlplan's name of a neighbourhood: label, colour and count of neighbours, then the own colour."""
+    members = ((*divmod(pair, total), count) for pair, count in Counter(pairs.tolist()).items())
+    return ".".join(map(str, (*chain.from_iterable(members), own)))
 
 
 def predicate_places(predicates: Mapping[str, int]) -> dict[str, int]:

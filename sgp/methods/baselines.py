@@ -100,7 +100,6 @@ class ZeroChange(WLMethod):
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """Return the planner of a run, verified against the predictions stored in the run."""
-        run.require_version("wlplan")
         from_record(ZeroChangeTraining, run.training)
         encoder = WLEncoder.load(run.folder / _ENCODER, run.domain_text)
         policy = NearestEmbedding(encoder, _unchanged, "euclidean")

@@ -76,8 +76,6 @@ class MethodBase:
 class WLMethod(MethodBase):
     """Defaults of methods that only collect WL colours, which contain no names; nothing is drawn."""
 
-    libraries: Sequence[str] = ("wlplan",)
-
     def deterministic(self, training: Any) -> bool:
         """Return True: training draws nothing."""
         return True

@@ -87,7 +87,7 @@ class ContrastiveDelta(MethodBase):
 
     key = "contrastive-delta"
     title = "Contrastive delta"
-    libraries = ("wlplan", "scipy")
+    libraries = ("scipy",)
     learns_from = Demonstrations
     variants: Mapping[str, DeltaTraining] = {"wl": DeltaTraining()}
     # The beam of the compared method (state-centric, Table 7).

@@ -229,7 +229,6 @@ class WLDisplacements(WLMethod):
 
     def load_model(self, run: Run) -> TransitionModel:
         """Return the model of a run, verified against the embedding stored in the run."""
-        run.require_version("wlplan")
         from_record(WLDisplacementTraining, run.training)
         encoders = [
             WLEncoder.load(run.folder / f"wl-{number}.json", read_domain(pddl, f"domain {name}"))

@@ -215,7 +215,7 @@ class StateCentric:
     key = "state-centric"
     title = "State-centric planning"
     paper = "state-centric"
-    libraries = ("wlplan", "xgboost")
+    libraries = ("xgboost",)
     learns_from = Demonstrations
     variants: Mapping[str, StateCentricTraining] = {
         f"{encoder}-{model}-{mode}": StateCentricTraining(encoder, model, mode)

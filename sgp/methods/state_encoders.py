@@ -50,8 +50,6 @@ def save_encoder(training: Any, encoder: StateEncoder, draft: RunDraft) -> None:
 
 def load_encoder(training: Any, run: Run) -> StateEncoder:
     """Read the encoder of a run; raises StoreError for a damaged file or one of another version."""
-    if training.encoder == "wl":
-        run.require_version("wlplan")
     return encoder_kind(training).load(run.folder / _ENCODER, run.domain_text, run.record["facts"].get("largest", 0))
 
 

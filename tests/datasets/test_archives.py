@@ -154,7 +154,7 @@ def test_a_card_tells_data_sizes_versions_scores_and_limits(quick_run):
     card = (run.folder / "card.md").read_text()
     for words in (
         "# state-centric wl-xgboost-state", "4 problems with 56 expert transitions, 2 more for validation",
-        "| dimension | 302 |", f"wlplan {run.record['versions']['wlplan']}", "| state-centric | interpolation | ",
+        "| dimension | 302 |", f"xgboost {run.record['versions']['xgboost']}", "| state-centric | interpolation | ",
         "of 3 | ", "## Limits", '"rounds": 12',
     ):  # fmt: skip
         assert words in card, words

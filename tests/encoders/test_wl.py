@@ -1,23 +1,23 @@
-"""wlplan, called state by state on objects of its own parser, is the oracle of the WL encoder."""
+"""wlplan, called state by state on objects of its own parser, is the oracle of the WL encoder.
+
+It has no build for Python 3.13, where the tests that need it are skipped.
+"""
 
 import json
 import random
+import sys
 from collections import Counter
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 import pytest
-from wlplan.feature_generator import load_feature_generator
-from wlplan.planning import Atom, Predicate, parse_problem
-from wlplan.planning import Domain as WlDomain
-from wlplan.planning import Problem as WlProblem
-from wlplan.planning import State as WlState
 
 import sgp
-from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.domains import builtin_domains
+from sgp.encoders.wl import WLConfig, WLEncoder, collect_with_wlplan
 from sgp.encoders.wl_vocabulary import Vocabulary, coloured_graph
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
@@ -37,9 +37,11 @@ class Oracle:
     """
 
     def __init__(self, encoder, folder, parse=True):
+        generators = pytest.importorskip("wlplan.feature_generator")
+        self.planning = pytest.importorskip("wlplan.planning")
         self.folder, self.parse = folder, parse
         encoder.save(folder / "vocabulary.json")
-        self.features = load_feature_generator(str(folder / "vocabulary.json"), quiet=True)
+        self.features = generators.load_feature_generator(str(folder / "vocabulary.json"), quiet=True)
 
     def embed(self, task, states):
         """Rows of the states, then of the goal."""
@@ -47,32 +49,31 @@ class Oracle:
         self.features.set_problem(problem)
         predicates = {predicate.name: predicate for predicate in problem.domain.predicates}
         every = [*map(task.atoms, states), task.goal_atoms]
-        return np.array(
-            [
-                self.features.embed(WlState([Atom(predicates[atom.predicate], list(atom.objects)) for atom in atoms]))
-                for atoms in every
-            ]
-        )
+        return np.array([self.features.embed(self.planning.State(self.atoms(predicates, atoms))) for atoms in every])
+
+    def atoms(self, predicates, atoms):
+        return [self.planning.Atom(predicates[atom.predicate], list(atom.objects)) for atom in atoms]
 
     def parsed(self, task):
         (self.folder / "d.pddl").write_text(task.problem.domain_pddl)
         (self.folder / "p.pddl").write_text(task.problem.problem_pddl)
-        return parse_problem(str(self.folder / "d.pddl"), str(self.folder / "p.pddl"))
+        return self.planning.parse_problem(str(self.folder / "d.pddl"), str(self.folder / "p.pddl"))
 
     def made(self, task):
-        predicates = {name: Predicate(name, arity) for name, arity in task.domain_text.predicates.items()}
-        domain = WlDomain("d", sorted(predicates.values(), key=repr), [], [], [])
-        goal = [Atom(predicates[atom.predicate], list(atom.objects)) for atom in task.goal_atoms]
-        return WlProblem(domain, sorted(thing.name for thing in task.objects), goal, [])
+        made = {name: self.planning.Predicate(name, arity) for name, arity in task.domain_text.predicates.items()}
+        domain = self.planning.Domain("d", sorted(made.values(), key=repr), [], [], [])
+        names = sorted(thing.name for thing in task.objects)
+        return self.planning.Problem(domain, names, self.atoms(made, task.goal_atoms), [])
 
 
 def ours(encoder, task, states):
     return np.vstack([encoder.embed(task, states), encoder.embed_goal(task)])
 
 
-def trajectories(domain, split="train"):
-    plans = sgp.data.expert_plans(SUITE, domain, split)
-    return [Trajectory.of(Task(problem), plans[problem.sha256].plan) for problem in SUITE.problems(domain, split)]
+def trajectories(domain, split="train", suite=SUITE):
+    plans = sgp.data.expert_plans(suite, domain, split)
+    planned = [(problem, plans[problem.sha256].plan) for problem in suite.problems(domain, split)]
+    return [Trajectory.of(Task(problem), plan) for problem, plan in planned if plan is not None]
 
 
 def fit(domain, config=None, most=None):
@@ -96,6 +97,78 @@ def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
 
 CONFIGS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set")]
 OPTIONS = CONFIGS + [WLConfig(2, *each) for each in product(("multiset", "set"), ("a-m", "i-m", "i-f", "i-mf"))]
+
+
+def same_vocabulary(gathered, iterations, hash_):
+    """Assert that the vocabulary is wlplan's in every entry, and return it."""
+    pytest.importorskip("wlplan")
+    config = WLConfig(iterations, hash_)
+    ours, theirs = (
+        json.loads(each.text)
+        for each in (WLEncoder.fit(config, gathered).vocabulary, collect_with_wlplan(config, gathered))
+    )
+    for data in (ours, theirs):
+        data["colour_to_layer"].sort()  # wlplan's order is that of a hash table
+    assert ours == theirs
+    return ours
+
+
+@pytest.mark.parametrize(("config", "domain"), each_value(CONFIGS, DOMAINS), ids=str)
+def test_the_vocabulary_is_that_of_wlplan(config, domain):
+    gathered = [(each.task, each.states) for each in trajectories(domain)[:12]]
+    data = same_vocabulary(gathered, config.iterations, config.hash)
+    assert [level > 3 for level in map(len, data["colour_hash"])] == [True] * (config.iterations + 1)
+
+
+GOALS = ["", "(not (at q1 depot))", "(at q1 shop) (road depot shop)", "(not (road depot shop))"]
+GOALS += ["(not (closed mill)) (not (at v1 mill)) (at b1 mill)", "(not (at q1 depot)) (not (at q1 depot))"]
+
+
+@pytest.mark.parametrize(("goal", "mode", "config"), each_value(GOALS, ["grounded", "lifted"], CONFIGS[::-1]), ids=str)
+def test_the_vocabulary_with_types_constants_and_negative_goals_is_that_of_wlplan(goal, mode, config):
+    text = COURIER_PROBLEM.replace("(:goal (and", f"(:goal (and {goal}")
+    task, other = Task(Problem("courier", COURIER, text), mode), Task(Problem("first", COURIER, COURIER_PROBLEM), mode)
+    same_vocabulary([(task, walk(task, 5)), (other, walk(other, 3))], config.iterations, config.hash)
+
+
+def test_the_vocabulary_of_atoms_without_objects_and_of_no_states(two_blocks):
+    domain = "(define (domain d) (:predicates (a) (b)) (:action do :parameters () :precondition (a) :effect (b)))"
+    task = Task(Problem("p", domain, "(define (problem p) (:domain d) (:objects x) (:init (a)) (:goal (b)))"))
+    same_vocabulary([(task, [task.init])], 2, "set")
+    assert WLEncoder.fit(WLConfig(hash="set"), [(two_blocks, [])]).dimension == 0
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("hash_", ["multiset", "set"])
+@pytest.mark.parametrize("domain", builtin_domains(), ids=lambda domain: domain.name)
+def test_the_vocabulary_of_every_domain_is_that_of_wlplan(domain, hash_):
+    sizes = [size for size in range(4, 40) if domain.sizes.has(size)][:12:4]
+    for model in domain.models:
+        rng = np.random.default_rng(7)
+        problems = [domain.translated(domain.generate_size(rng, size), model) for size in sizes]
+        tasks = [Task(Problem(domain.name, domain.models[model], text)) for text in problems]
+        for iterations in range(6):
+            same_vocabulary([(task, walk(task, 30, seed=iterations)) for task in tasks], iterations, hash_)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [(name, domain) for name in ("state-centric", "track") for domain in sgp.load_suite(name).domains],
+)
+def test_the_vocabulary_of_all_training_plans_is_that_of_wlplan(name, domain):
+    gathered = [(each.task, each.states) for each in trajectories(domain, suite=sgp.load_suite(name))]
+    for iterations, hash_ in ((2, "multiset"), (2, "set")):
+        same_vocabulary(gathered, iterations, hash_)
+
+
+def test_without_wlplan_only_pruning_is_refused(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] in ("wlplan", "_wlplan")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "wlplan.data", None)
+    assert fit("gripper", most=3).dimension > 100
+    with pytest.raises(MissingLibrary, match=r"pruning 'i-m' .* library wlplan, .*pip install wlplan==2\.1\.0"):
+        fit("gripper", WLConfig(pruning="i-m"), most=3)
 
 
 @pytest.mark.slow
@@ -130,6 +203,8 @@ def test_collecting_prints_nothing(capfd):
 @lru_cache
 def fitted(domain, config):
     """Fit on few training problems, so that many colours are unseen."""
+    if config.pruning != "none":
+        pytest.importorskip("wlplan")
     return fit(domain, config, most=6)
 
 
@@ -296,6 +371,7 @@ def test_further_colours_tell_the_neighbourhood(two_blocks):
 
 
 def test_pruned_vocabularies_have_words_for_what_is_left(three_blocks):
+    pytest.importorskip("wlplan")
     states = [three_blocks.init, *(each.state for each in three_blocks.successors(three_blocks.init))]
     encoder = WLEncoder.fit(WLConfig(pruning="i-m"), [(three_blocks, states)])
     assert len(encoder.in_words(three_blocks, range(encoder.dimension))) == encoder.dimension

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 from multiprocessing.reduction import ForkingPickler
 from typing import ClassVar
 from unittest.mock import Mock
@@ -73,8 +74,11 @@ def rewritten(folder, change):
 @pytest.mark.parametrize("key", ["state-centric", "zero-change"])
 def test_a_run_of_another_wlplan_is_refused(key, quick_run, tmp_path):
     folder = shutil.copytree(quick_run(key, "gripper").folder, tmp_path / "copy")
-    rewritten(folder, lambda record: record["versions"].update(wlplan="1.0"))
-    words = r"saved with wlplan 1\.0, here is wlplan 2\.1\.0.*install wlplan==1\.0 or train"
+    file = folder / "encoder.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"package_version": "1.0"}))
+    digest = sha256(file.read_bytes()).hexdigest()
+    rewritten(folder, lambda record: record["files"].update({"encoder.json": digest}))
+    words = r"written by wlplan 1\.0, this package reads that of 2\.1\.0; train the run again"
     with pytest.raises(StoreError, match=words):
         sgp.load_planner(str(folder))
 
