@@ -13,12 +13,23 @@
 # ---
 
 # %% [markdown]
-# # How far does it carry?
+# # Dynamic validation and scaling to larger problems
 #
-# Coverage of a split is an average over sizes. This notebook shows coverage over size, with intervals, for several
-# planners from committed attempts; then how many problems a size needs, and what planners reach when each size gets as
-# many: the evaluation of "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic
-# validation), its Table 1 beside ours; and last, problems far larger than any of these.
+# Coverage of a split is an average over sizes. This notebook shows coverage over size: how the paper's three
+# validations select a planner, how many problems a size needs, what planners reach when every size gets that many, and
+# problems far larger than all of these.
+#
+# - **Paper:** "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic-validation):
+#   Tables 1 to 3
+# - **Question:** does validation on generated problems of growing size select planners that solve larger problems?
+# - **The paper claims:** Table 1, Scale of the planner selected by loss, by coverage and by dynamic validation:
+#   Blocksworld 56, 24, 59; Gripper 40, 27, 74; Logistics 13, 15, 29. Dynamic validation is best in all nine domains
+# - **Measured here:** contrastive jumps with one seed, selected in the same three ways: Scale at least the paper's in
+#   all nine domains where dynamic validation selects. In Blocksworld 46, 46 and at least 59; in most other domains the
+#   three nearly coincide. The paper's GNN is trained live below, and how far it scales was not measured here
+# - **What differs:** another learner; curves cut by a limit on hours or size (marked ≥); ten problems a size for
+#   training where the paper has up to a hundred
+# - **Fast path:** about two minutes on two cores
 
 # %% tags=["parameters"]
 FAST = True  # False: every row of suite "harder", about three minutes, and the live curve as sure as the paper's
@@ -33,16 +44,93 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from IPython.display import display
+from IPython.display import HTML, display
 from plotly.subplots import make_subplots
 
 import sgp
 
 # %% [markdown]
+# ## What was measured, beside Table 1
+#
+# *Scale* is the largest size at which coverage reaches .3, *SumCov* the sum of coverages up to it. ≥: the curve was cut
+# before coverage fell. n is the number of problems along a curve; each size has as many as a 90 % interval of .05
+# needs.
+
+# %%
+scaling = sgp.load_scores("measured/scaling")
+theirs = sgp.load_scores("published/dynamic-validation")
+both = pd.concat([scaling, theirs[theirs.table == "1"]])
+sgp.experiments.paper_table("dynamic-validation", 1, scaling)
+
+# %% [markdown]
+# The curves in two domains where the validations differ most, and one where they coincide. A band is the 95 % Wilson
+# interval of each size. The dashed lines are the Scales as published.
+
+# %%
+SHOWN = ("blocksworld", "transport", "rovers")
+sgp.viz.scaling_curves(both[both.domain.isin(SHOWN)])
+
+# %%
+tables = [sgp.experiments.paper_table("dynamic-validation", number, scaling) for number in (2, 3)]
+HTML("".join(f"<details><summary>{table.title}</summary>{table.html()}</details>" for table in tables))
+
+# %% [markdown]
+# ## Dynamic validation live, with the paper's GNN
+#
+# The paper's relational network predicts the distance to the goal from the states of optimal plans; the planner moves
+# to the successor of lowest value. An illustration: eight layers in place of thirty, a few epochs, a few problems a
+# size. After each epoch the network is validated in three ways; each selects an epoch (`selected`), and each selected
+# planner is a run of its own.
+
+# %%
+GNN = {
+    "shape.layers": "8",
+    "shape.hidden": "16",
+    "training.epochs": "5" if FAST else "100",
+    "training.batch": "64",
+    "training.learning_rate": "0.002",
+}
+SIZES = sgp.experiments.DynamicConfig(problems=3, multiples=(1.25, 1.5, 2), seconds=0.3 if FAST else 10)
+networks = {
+    domain: sgp.experiments.train_jointly("gnn-value", domain, "scaling", seed=SEED, overrides=GNN, config=SIZES)
+    for domain in ("gripper", "blocksworld")
+}
+display(*(sgp.experiments.joint_table(each, f"{domain}: every epoch") for domain, each in networks.items()))
+
+# %% [markdown]
+# The three scores by epoch. Loss is the mean error of the predicted distance in actions, on the paper's validation
+# sizes. Coverage is that of problems of these sizes (at most twelve); dynamic is the mean coverage of three larger
+# sizes,
+# three problems each. Where loss falls and coverage does not rise, they select different epochs.
+
+# %%
+rows = [
+    (f"{domain}: {panel}", name, epoch, value, low, high, n)
+    for domain, network in networks.items()
+    for epoch, each in enumerate(network.checkpoints, start=1)
+    for panel, name, value, n in (
+        ("coverage", "coverage", each.coverage, len(sgp.load_suite("scaling").problems(domain, "validation"))),
+        ("coverage", "dynamic", each.dynamic / 3, 9),
+    )
+    for low, high in [sgp.wilson(value, n)]
+]
+frame = pd.DataFrame(rows, columns=["panel", "planner", "x", "value", "low", "high", "n"])
+sgp.viz.curves(frame, "Validation of the GNN by epoch, with 95 % Wilson intervals", "epoch", "coverage")
+
+# %%
+pd.DataFrame(
+    {
+        domain: {f"epoch selected by {by}": 1 + place for by, place in network.selected.items()}
+        | {"least loss": min(each.loss for each in network.checkpoints)}
+        for domain, network in networks.items()
+    }
+).T.round(2)
+
+# %% [markdown]
 # ## Coverage over size
 #
 # Every attempt of the committed measurement, splits validation, interpolation and extrapolation together; the latter
-# has the largest problems. The first four planners are shown; a click in the legend shows or hides one.
+# has the largest problems. One panel a domain; the first four planners are shown.
 
 # %%
 PLANNERS = (
@@ -101,7 +189,7 @@ for rate, dash in ((0.5, "solid"), (0.8, "dash"), (0.9, "dashdot"), (1.0, "dot")
 figure.add_hline(y=rule.epsilon, annotation_text="epsilon", line_width=1)
 figure.update_xaxes(title_text="results")
 figure.update_yaxes(title_text="half width", range=[0, 0.3])
-figure.update_layout(template="plotly_white", title="When is a coverage known?", height=380)
+figure.update_layout(template="plotly_white", title="Half width of the interval over results, by rate", height=380)
 figure
 
 # %% [markdown]
@@ -134,8 +222,8 @@ live_sizes = pd.DataFrame(
 live_sizes
 
 # %% [markdown]
-# Left the curve; right how three of its sizes came to be known. A line is the half width after each result; where it
-# meets epsilon, no more problems are generated.
+# Left the curve; right the half width of three sizes' intervals after each result. Where a line meets epsilon, no more
+# problems are generated.
 
 # %%
 figure = make_subplots(1, 2, subplot_titles=("coverage over size", "half width over results"), horizontal_spacing=0.12)
@@ -160,42 +248,21 @@ figure.update_xaxes(title_text="objects", row=1, col=1)
 figure.update_xaxes(title_text="results", row=1, col=2)
 figure.update_yaxes(range=[0, 1.05], row=1, col=1)
 figure.update_yaxes(range=[0, 0.5], row=1, col=2)
-figure.update_layout(template="plotly_white", title="A planner with few actions", height=420)
+figure.update_layout(
+    template="plotly_white",
+    title="Coverage over size with at most 12 + n actions, and half widths of intervals",
+    height=420,
+)
 figure
-
-# %% [markdown]
-# ## Three ways to validate, nine domains
-#
-# Which of the planners of one training is kept? The paper asks the loss on fixed problems, the coverage on fixed
-# problems, or the coverage on problems that grow as long as they are solved (dynamic validation), and measures what
-# each of the three keeps. These are our planners, by the same three validations, trained on the paper's sizes only;
-# measured and committed, with one panel for each domain. The first four planners are shown.
-
-# %%
-scaling = sgp.load_scores("measured/scaling")
-theirs = sgp.load_scores("published/dynamic-validation")
-both = pd.concat([scaling, theirs[theirs.table == "1"]])
-if len(scaling):
-    print("\n".join(sorted(set(scaling.note[scaling.metric == "scale"]))))
-    display(sgp.viz.scaling_curves(both))
-else:
-    print("data/measured/scaling.csv is not there; 'sgp scaling --domain gripper --csv FILE' measures one curve")
-
-# %% [markdown]
-# ## Our numbers beside the paper's: Table 1 of dynamic validation
-
-# %%
-sgp.experiments.scaling_table(both)
 
 # %% [markdown]
 # ## Plan length over size
 #
 # Coverage counts plans of at most bound + n actions, dotted below; a planner whose plans come near it fails next not
-# because it is lost but because it is slow.
+# because its plans lead nowhere but because they are long.
 
 # %%
-if len(scaling):
-    display(sgp.viz.scaling_curves(both, "plan_length"))
+sgp.viz.scaling_curves(both[both.domain.isin(SHOWN)], "plan_length")
 
 # %% [markdown]
 # ## What bounds every planner
@@ -203,7 +270,8 @@ if len(scaling):
 # The bound on actions grows by one action an object, and in some domains the shortest plans grow by more. Ferry: a car
 # must be boarded, sailed and debarked, which makes three actions; and where more cars arrive than leave, the ferry
 # leaves empty, but for the place where it ends. No plan is shorter than that sum, so the share of problems whose sum
-# keeps the bound is a ceiling of coverage, for any planner whatever.
+# keeps the bound is an upper bound on the coverage of every planner. Both are estimated on samples, so that a measured
+# curve can lie above the estimate at single sizes.
 
 # %%
 domain = sgp.get_domain("ferry")
@@ -251,7 +319,9 @@ figure.add_vline(x=best, line={"dash": "dash", "width": 1}, annotation_text=f"pu
 figure.add_hline(y=rule.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold")
 figure.update_xaxes(title_text="objects")
 figure.update_yaxes(title_text="share", range=[0, 1.05])
-figure.update_layout(template="plotly_white", title="Ferry: no planner solves more", height=420)
+figure.update_layout(
+    template="plotly_white", title="Ferry: share of problems with few enough actions, and measured coverage", height=420
+)
 figure
 
 # %% [markdown]
@@ -388,3 +458,72 @@ sgp.show(shown, step=len(shown.steps) // 2)
 
 # %%
 sgp.viz.link(shown, len(shown.steps) // 2)
+
+# %% [markdown]
+# ## The full result
+#
+# ```sh
+# sgp scaling --method contrastive-jumps --domain D --by loss --csv curves.csv       # and coverage, and dynamic
+# sgp scaling --method gnn-value --domain D                                          # the paper's learner
+# sgp grid --suite harder --trained-on state-centric --variants contrastive-jumps:aiw --seeds 13,14,15,16,17
+# ```
+#
+# The hours of the committed curves were not recorded: they were cut by limits on size or hours. The GNN was not
+# measured.
+# The planning of suite `harder`, in hours of one core:
+
+# %%
+tried = sgp.load_attempts()
+tried[tried.suite == "harder"].groupby("domain").seconds.sum().div(3600).to_frame("hours").round(2)
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Twenty problems of a size are all solved. What is the lower end of the 95 % interval, and how many problems make it
+#    .95?
+#
+#    <details><summary>Solution</summary>
+#
+#    `sgp.wilson(1.0, 20)` is [.84, 1.00]. The lower end is n / (n + 3.84), so n = 73.
+#
+#    </details>
+#
+# 2. Change `threshold` of `SIZES` from .3 to .8 and predict: does dynamic validation try more or fewer sizes?
+#
+#    <details><summary>Solution</summary>
+#
+#    Fewer: it ends at the first size with coverage of at most the threshold. The score no longer distinguishes planners
+#    that fail at that size from those that still solve a few.
+#
+#    </details>
+#
+# 3. In Rovers, Satellite and Logistics the three validations select planners with nearly equal curves. Does that
+#    contradict the paper?
+#
+#    <details><summary>Solution</summary>
+#
+#    No. The paper's claim is about checkpoints of a GNN. The candidates here are settings of a linear ranker that all
+#    generalize, so there is little to select.
+#
+#    </details>
+#
+# 4. Why does the measured curve of Ferry fall although the planner reaches the goal of every problem with more actions?
+#
+#    <details><summary>Solution</summary>
+#
+#    A plan for n objects may have L + n actions, and Ferry needs about three actions a car. Beyond some size most
+#    problems have no plan within the bound.
+#
+#    </details>
+#
+# ## For a reading group
+#
+# **Questions for discussion.**
+#
+# - The bound L + n defines what Scale measures. Which bound would you choose for a domain whose plans grow
+#   quadratically?
+# - Dynamic validation needs a generator. What could replace it where only a fixed set of problems exists?
+# - Is the sum of coverages a good score? Compare two planners of equal SumCov and different Scale.
+#
+# **Sixty minutes.** 10 minutes: the card, Table 1 and the curves. 15: the GNN live. 10: how many problems a size needs.
+# 10: what bounds every planner. 15: exercises 2 and 3. Skip the harder suite and the live curve.

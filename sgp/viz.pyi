@@ -1,3 +1,7 @@
+from .reports.notebook_plots import beside_published as beside_published
+from .reports.notebook_plots import coverage_against as coverage_against
+from .reports.notebook_plots import curves as curves
+from .reports.notebook_plots import heat_maps as heat_maps
 from .reports.plots import coverage_over_size as coverage_over_size
 from .reports.plots import learning_curves as learning_curves
 from .reports.plots import rates as rates

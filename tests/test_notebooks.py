@@ -1,4 +1,4 @@
-"""The notebooks run, their pairs agree, they have no outputs and no methods, and use the public API alone."""
+"""The notebooks run, their pairs agree, outputs have static pictures, and they use the public API and no methods."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import sgp
 from sgp.domains import all_domains
 
 jupytext = pytest.importorskip("jupytext", reason="jupytext is missing; install the extra 'notebooks'")
+new_output = pytest.importorskip("nbformat.v4").new_output
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
@@ -45,15 +47,28 @@ def faults(notebook):
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type == "markdown" and FORMULA.search(cell.source):
             yield f"cell {number} has a formula in TeX, which the site cannot draw without a network: use plain text"
+    executed = [cell.execution_count is not None for _, cell in code if cell.source]
+    if any(executed) and not all(executed):
+        yield f"code cell {1 + executed.index(False)} was changed and not executed"
     for number, cell in code:
-        if cell.outputs or cell.execution_count is not None:
-            yield f"cell {number} has outputs or a count"
+        yield from (f"cell {number} {fault}" for output in cell.outputs for fault in unreadable(output))
         try:
             tree = ast.parse(cell.source)
         except SyntaxError:
             yield f"cell {number} is not plain Python"
         else:
             yield from (f"cell {number} {fault}" for fault in misplaced(tree))
+
+
+def unreadable(output):
+    """Return why an output cannot be read where no code runs."""
+    formats = output.get("data", {})
+    if output.output_type == "error":
+        yield "ended with an error"
+    if "application/vnd.jupyter.widget-view+json" in formats:
+        yield "has a widget in place of a picture"
+    if "application/vnd.plotly.v1+json" in formats and "image/png" not in formats:
+        yield "has a plot without a picture"
 
 
 def misplaced(tree):
@@ -119,12 +134,44 @@ def test_every_cell_runs_on_the_fast_path(name, notebooks_home, tmp_path, monkey
 @pytest.mark.parametrize("name", NAMES)
 def test_the_notebook_and_its_script_agree_and_keep_the_rules(name):
     script, notebook = (jupytext.read(FOLDER / f"{name}.{ending}") for ending in ("py", "ipynb"))
-    assert cells(script) == cells(notebook), f"run 'jupytext --to ipynb --update notebooks/{name}.py'"
+    assert cells(script) == cells(notebook), f"run 'python docs/notebook_outputs.py {name}'"
     assert not [*faults(notebook)]
 
 
 def test_every_notebook_has_its_script():
     assert sorted(path.stem for path in FOLDER.glob("*.py")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_small(name):
+    assert (FOLDER / f"{name}.ipynb").stat().st_size <= 320_000
+
+
+def listed():
+    """Paper, table and notebook of each line of the list in docs/notebooks.md."""
+    text = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| ([\w-]+) \| ([^|]+) \| [^|]+ \| .*\(\.\./notebooks/(\w+)\.ipynb\)", text, re.MULTILINE)
+    return [(paper, number, name) for paper, numbers, name in lines for number in numbers.split(", ")]
+
+
+def test_the_list_has_every_published_table():
+    names = [file.stem for file in (ROOT / "data" / "published").glob("*.csv") if file.stem != "notes"]
+    published = pd.concat([sgp.load_scores(f"published/{name}") for name in names])
+    assert {(paper, number) for paper, number, _ in listed()} == {*zip(published.paper, published.table, strict=True)}
+
+
+@pytest.mark.parametrize(("paper", "number", "name"), listed())
+def test_a_listed_table_is_shown_in_its_notebook(paper, number, name):
+    code = [cell.source for cell in jupytext.read(FOLDER / f"{name}.py").cells if cell.cell_type == "code"]
+    tables = set[str]()
+    for source in code:
+        constants = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+        if "paper_table(" in source and paper in constants:
+            ranges = re.findall(r"range\((\d+), (\d+)\)", source)
+            tables |= {*map(str, constants)} | {
+                str(each) for first, end in ranges for each in range(int(first), int(end))
+            }
+    assert number in tables
 
 
 STAND_IN = """\
@@ -184,11 +231,21 @@ def test_what_belongs_elsewhere_is_found(stand_in, text, fault):
     assert [*faults(stand_in)] == [fault]
 
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def shown(*formats):
+    """An output of a cell in these formats."""
+    return new_output("display_data", dict.fromkeys(formats, ""))
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda n: n.cells[2].update(execution_count=1), "cell 3 has outputs or a count"),
-        (lambda n: n.cells[2].update(outputs=["x"]), "cell 3 has outputs or a count"),
+        (lambda n: n.cells[2].update(execution_count=1), "code cell 1 was changed and not executed"),
+        (lambda n: n.cells[2].update(outputs=[shown("application/vnd.plotly.v1+json")]), "a plot without a picture"),
+        (lambda n: n.cells[2].update(outputs=[shown(WIDGET, "text/plain")]), "has a widget in place of a picture"),
+        (lambda n: n.cells[2].update(outputs=[new_output("error", ename="E")]), "ended with an error"),
         (lambda n: n.cells[1].metadata.pop("tags"), "tagged"),
         (lambda n: n.cells[1].update(source="FAST = False"), "FAST = True"),
         (lambda n: n.cells[0].update(source="# A title\n\nT is $s_0, \\dots$ long."), "formula"),

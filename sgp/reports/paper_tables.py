@@ -13,7 +13,7 @@ from sgp.domains import all_domains, canonical_name
 from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
-from sgp.reports.tables import counted, pool, pool_seeds, require_splits, short
+from sgp.reports.tables import counted, pivot, pool, pool_seeds, require_splits, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,12 +265,28 @@ def _problems(inputs: TableInputs) -> Table:
     return Table.of(f"Table {inputs.number}: problems of suite {suite.name}", headings, rows, caption)
 
 
+def _printed(inputs: TableInputs) -> Table:
+    """The numbers as printed: a line for each domain and planner, a column for each split and metric."""
+
+    def words(cell: pd.DataFrame) -> str:
+        row = cell.iloc[0]
+        show = METRICS[row["metric"]].show if row["metric"] in METRICS else "{:g}".format
+        return _with_spread(row["value"], row["spread"], show)
+
+    names = inputs.printed["method"].str.cat(inputs.printed["variant"], sep=" ").str.strip()
+    columns = inputs.printed["split"].str.cat(inputs.printed["metric"].str.replace("_", " "), sep=" ").str.strip()
+    columns = inputs.printed["selected_by"].str.cat(columns, sep=" ").str.strip()
+    printed = inputs.printed.assign(name=names, column=columns)
+    return pivot(printed, ("domain", "name"), "column", words, inputs.title, "Published; nothing of this package.")
+
+
 def _range(numbers: Iterable[int]) -> str:
     values = list(numbers)
     return f"{min(values)} / {median(values):.0f} / {max(values)}" if values else ""
 
 
 KINDS: Mapping[str, Callable[[TableInputs], Table]] = {
+    "printed": _printed,
     "problem-ranges": _problem_ranges,
     "problems": _problems,
     "rates": _rates,

@@ -414,11 +414,11 @@ def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
     )  # fmt: skip
     _name_panels(figure)
     interval = "%{x:.2f} [%{customdata[1]:.2f}, %{customdata[2]:.2f}], n = %{customdata[0]}"
-    figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}}, showlegend=len(series) > 1)
+    figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}})
     figure.update_xaxes(range=[-0.05, 1.05], title_text=axis, dtick=0.5, tickformat=".1f")
     figure.update_yaxes(
         tickvals=list(range(len(lines))), ticktext=list(map(escape, lines)), range=[len(lines) - 0.5, -0.5],
         automargin=True, title_text="",
     )  # fmt: skip
     legend = {"orientation": "h", "y": -90 / (70 * len(lines) + 1), "yanchor": "top", "title_text": ""}
-    return figure.update_layout(margin={"l": 60, "r": 20, "t": 90, "b": 90}, legend=legend)
+    return figure.update_layout(margin={"l": 60, "r": 20, "t": 90, "b": 90}, legend=legend, showlegend=len(series) > 1)
