@@ -142,8 +142,8 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# `sgp.import_folder` reads every file before it keeps any. PDDL that `sgp` does not support (quantifiers, conditional
-# effects, disjunctions, numbers) is refused in a sentence that names the file and line.
+# `sgp.import_folder` reads every file before it stores any. Quantifiers, conditional effects and disjunctions are
+# compiled. PDDL that `sgp` does not support, such as numeric conditions, is refused with the file and the line.
 #
 # `sgp` draws its own domains with care. For any other it draws the objects in a circle and the atoms as lines, which is
 # enough to follow a small problem.
@@ -343,4 +343,43 @@ Markdown(sgp.experiments.trials_table(trials, "Settings").markdown())
 # sgp dashboard                                                           # Failures, What if, Your own problem
 # ```
 #
-# There are no published numbers for this domain to stand beside ours: it is new.
+# The domain is new, so there are no published numbers.
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Set `SMALL` to 5 and predict which step fails first.
+#
+#    <details><summary>Solution</summary>
+#
+#    Choosing settings: with few validation problems all settings have the same coverage, so the first in the list is
+#    taken. There is no committed number; compare the intervals.
+#
+#    </details>
+#
+# 2. Give the courier a second vehicle. Which cells must change?
+#
+#    <details><summary>Solution</summary>
+#
+#    Only those that write PDDL. Features, labels and candidates are made from the domain, so training needs no change.
+#
+#    </details>
+#
+# 3. A larger problem ends at its limit. How do you find out whether a plan was near?
+#
+#    <details><summary>Solution</summary>
+#
+#    Raise the limit, and look at the number of open goals over the steps: if it still falls, the limit was too low; if
+#    it does not, the planner wanders.
+#
+#    </details>
+#
+# ## For a reading group
+#
+# **Questions for discussion.**
+#
+# - How would you choose the sizes of the small problems for your own domain?
+# - What must a domain have so that twenty problems are enough?
+#
+# **Sixty minutes.** 10 minutes: the domain and its problems. 15: training and larger problems. 15: when it fails. 20:
+# exercise 2, in pairs.
