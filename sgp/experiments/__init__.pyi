@@ -2,7 +2,6 @@ from ..api import train_split as train_split
 from ..evaluation.scaling import ScalingConfig as ScalingConfig
 from ..reports.papers import paper_table as paper_table
 from ..reports.scaling_tables import scaling_sizes as scaling_sizes
-from ..reports.scaling_tables import scaling_table as scaling_table
 from ..reports.tables import coverage_table as coverage_table
 from ..reports.tables import learning_table as learning_table
 from ..reports.tables import pool_seeds as pool_seeds

@@ -13,6 +13,7 @@ from sgp.evaluation.scaling import Curve, ProblemSource, curve_scores
 from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame, wilson
 from sgp.reports.plots import rates, two_planners
 from sgp.reports.report import write_report
+from sgp.reports.scaling_tables import scaling_table
 
 COLUMNS = ["panel", "line", "series", "value", "count"]
 SHOWN = pd.DataFrame(
@@ -100,7 +101,7 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
         score("ended_fell", 1, selected_by="loss"),
         score("coverage", 0.5, size=118),
     ]
-    sheet = sgp.experiments.scaling_table(both(ours))
+    sheet = scaling_table(both(ours))
     assert sheet.headings[:4] == ("domain", "planner", "Loss Scale", "Loss SumCov")
     assert sheet.headings[-3:] == ("Dynamic Scale", "Dynamic SumCov", "n")
     own, printed = sheet.rows[:2]
