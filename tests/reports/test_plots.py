@@ -118,10 +118,10 @@ def test_a_curve_that_was_stopped_from_outside_is_marked_also_in_the_mean_of_see
         scores = list(curve_scores(Curve((), 0.3, ended, "for people", SOURCE), subject))
         assert [(each.metric, each.value) for each in scores][2:] == [(f"ended_{ended.value}", 1)]
         assert {each.note for each in scores} == {"2 cores; for people"}
-        (row,) = sgp.experiments.scaling_table(to_frame(scores)).rows
+        (row,) = scaling_table(to_frame(scores)).rows
         assert ("≥0" in row.words) is (ended in (StopReason.LARGEST, StopReason.TIME))
     ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
-    (row,) = lines(sgp.experiments.scaling_table(to_frame(ours)))
+    (row,) = lines(scaling_table(to_frame(ours)))
     assert row[1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
 
 
