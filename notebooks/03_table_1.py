@@ -29,7 +29,7 @@
 # - **What differs:** other problems of the same sizes; a decoder without the five mistakes. Plansformer and PlanGPT are
 #   published numbers only (PlanGPT: notebook 11). A GNN was not measured on these domains; `sgp grid --variants
 #   gnn-value:rgnn` does it
-# - **Fast path:** about two minutes on two cores; the whole grid is the last section but two
+# - **Fast path:** a few minutes on two cores; the whole grid is the last section but two
 
 # %% tags=["parameters"]
 FAST = True  # a few cells of the table and a few problems; False: the whole grid, many hours on 2 cores (resumable)

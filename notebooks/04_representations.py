@@ -28,7 +28,7 @@
 # - **Measured here:** best WL .45, 1.00 and .98; best FSF .00, .19 and .44. The number of rounds, the hash and static
 #   atoms were varied on the fast path only
 # - **What differs:** other problems of the same sizes, a decoder without the published mistakes
-# - **Fast path:** about two minutes on two cores
+# - **Fast path:** a few minutes on two cores
 
 # %% tags=["parameters"]
 FAST = True  # one problem a size, and few runs; False: all problems, and every setting trained in all domains (hours)

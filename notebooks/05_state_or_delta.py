@@ -28,7 +28,7 @@
 #   .05, 1.00 in VisitAll and 1.00 in Gripper, and .00
 # - **What it means:** in Gripper and VisitAll a model that fails is worse than a planner without a model. Success there
 #   shows little, and failure shows that predictions mislead the search
-# - **Fast path:** about one minute on two cores; hours of the full grid: notebook 03
+# - **Fast path:** a few minutes on two cores; hours of the full grid: notebook 03
 
 # %% tags=["parameters"]
 FAST = True  # the six smallest Gripper problems; False: all sixteen, and boosting as patient as published (two minutes)

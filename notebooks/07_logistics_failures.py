@@ -24,7 +24,7 @@
 # - **Measured here:** WL-LSTM state .04, all others .00; goal count .00; contrastive jumps 1.00; A* with LM-cut .44 (n
 #   = 18)
 # - **What differs:** other problems of the same sizes; the repair is not in the paper
-# - **Fast path:** about one minute on two cores; `FAST = False` needs about five; the committed grid: notebook 03
+# - **Fast path:** a few minutes on two cores; `FAST = False` needs about five; the committed grid: notebook 03
 
 # %% tags=["parameters"]
 FAST = True  # two ingredients changed, boosting less patient; False: all 24, published patience, about five minutes

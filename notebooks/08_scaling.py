@@ -101,7 +101,8 @@ display(*(sgp.experiments.joint_table(each, f"{domain}: every epoch") for domain
 # The three scores by epoch. Loss is the mean error of the predicted distance in actions, on the paper's validation
 # sizes. Coverage is that of problems of these sizes (at most twelve); dynamic is the mean coverage of three larger
 # sizes,
-# three problems each. Where loss falls and coverage does not rise, they select different epochs.
+# three problems each. Where loss falls and coverage does not rise, they select different epochs. So
+# short a training solves almost nothing: the illustration shows the procedure, not its result.
 
 # %%
 rows = [

@@ -30,7 +30,7 @@
 #   learning (variant `aiw`) and its ablations were not measured here
 # - **What differs:** the paper trained five seeds for 12 hours on a GPU, chose the best checkpoint by these test
 #   problems, and had an hour a problem; ours had minutes of one core to train and 30 or 60 CPU seconds a problem
-# - **Fast path:** about two minutes on two cores, with problems of four and five blocks
+# - **Fast path:** a few minutes on two cores, with problems of four and five blocks
 
 # %% tags=["parameters"]
 FAST = True  # networks that learn from a few tiny problems, as an illustration; False: more of both, for long

@@ -26,7 +26,7 @@
 #   not in the paper) 1.00 in three domains and .41 in Logistics
 # - **What differs:** our SymT is small (width 128, six layers) and was trained for about twenty minutes on one core;
 #   the paper used one GPU for 12 hours a model
-# - **Fast path:** a live illustration in Blocksworld, about two minutes on two cores
+# - **Fast path:** a live illustration in Blocksworld, a few minutes on two cores
 # - **Everything:** the commands and their measured hours are in the section *The full result*
 
 # %% tags=["parameters"]

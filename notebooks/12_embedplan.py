@@ -30,8 +30,8 @@
 # - **What differs:** a smaller encoder, the sum over sentences of atoms in place of one text, at most 1,000 transitions
 #   of a domain; the paper's pools and *hard* pools of near states. MPNet, BGE-M3, Qwen and Llama were not measured
 #   here: their weights are not part of the package
-# - **Fast path:** about two minutes on two cores, with 300 transitions and 60 epochs: its rates are far below the
-#   measured ones
+# - **Fast path:** a few minutes on two cores, with 300 transitions and 60 epochs: its rates are far below the measured
+#   ones
 
 # %% tags=["parameters"]
 FAST = True  # a brief training on few transitions, as an illustration; False: as the paper trains
