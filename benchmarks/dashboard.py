@@ -217,7 +217,7 @@ def main() -> None:
                 variant=each.what,
                 metric=each.unit or "number",
                 value=each.value,
-                count=0,
+                n=0,
                 note=about,
             )
             for each in lines

@@ -91,7 +91,7 @@ def scores_of(domain: str, ours: Measurement, naive: Measurement) -> Iterator[Sc
                 suite=SUITE,
                 metric=metric,
                 value=value,
-                count=len(found.plans),
+                n=len(found.plans),
                 note=note("wlplan", "xgboost", "pyperplan"),
             )
 

@@ -47,7 +47,7 @@ def installed(extra: str) -> Iterator[Score]:
         seconds = _seconds() - started
         size = sum(path.lstat().st_size for path in Path(folder).rglob("*") if not path.is_dir())
     for metric, value in (("megabytes", size / MEGABYTE), ("processor_seconds", seconds)):
-        yield Score(variant=extra or "core", metric=metric, value=value, count=1, note=note())
+        yield Score(variant=extra or "core", metric=metric, value=value, n=1, note=note())
 
 
 def _seconds() -> float:

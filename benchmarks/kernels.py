@@ -133,7 +133,7 @@ def scores_of(domain: str, found: Measurement) -> Iterator[Score]:
                 split=SPLIT,
                 metric=metric,
                 value=value,
-                count=found.states,
+                n=found.states,
                 note=note("wlplan"),
             )
 

@@ -76,7 +76,7 @@ def main() -> None:
                     **subject,
                     metric="best_length_ratio",
                     value=fmean(ratios),
-                    count=len(lengths),
+                    n=len(lengths),
                     note=note("up-fast-downward"),
                 )
             )

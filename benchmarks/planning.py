@@ -64,7 +64,7 @@ def rows(
 def score(method: str, domain: str, suite: str, split: str, metric: str, value: float, count: int) -> Score:
     """Return one score."""
     subject = {"method": method, "domain": domain, "suite": suite, "split": split, "seed": 13}
-    return Score(**subject, metric=metric, value=value, count=count, note=note())
+    return Score(**subject, metric=metric, value=value, n=count, note=note())
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def measured(domain: str, variant: str, seed: int, precision: str, kernels: str,
     coverage = Score(**record)
     coverage = replace(coverage, variant=variant, note=f"{kernels} kernels, {precision} precision; {note('torch')}")
     yield coverage
-    yield replace(coverage, metric="weights_digest", value=weights, count=0)
+    yield replace(coverage, metric="weights_digest", value=weights, n=0)
 
 
 def main() -> None:

@@ -90,7 +90,7 @@ def main() -> None:
                 suite=SUITE,
                 metric=kind,
                 value=value,
-                count=count,
+                n=count,
                 note=note("torch"),
             )
             for kind, value in figures.items()

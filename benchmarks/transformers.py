@@ -84,7 +84,7 @@ def main() -> None:
             table.add_row(f"{method} {variant}", decoding, *(f"{value:.1f}" for value in found.values()))
             of = {"method": method, "variant": variant, "decoding": decoding, "split": SPLIT}
             scores += [
-                Score(**subject, **of, metric=metric, value=value, count=arguments.problems)
+                Score(**subject, **of, metric=metric, value=value, n=arguments.problems)
                 for metric, value in found.items()
             ]
     trained = Table("planner", "size", "seconds a step")
@@ -95,7 +95,7 @@ def main() -> None:
             trained.add_row(f"symt {variant}", size, f"{seconds:.2f}")
             of = {"method": "symt", "variant": variant, "split": "train"}
             metric = "seconds_per_step_of_training" + ("_at_paper_size" if settings else "")
-            scores.append(Score(**subject, **of, metric=metric, value=seconds, count=steps))
+            scores.append(Score(**subject, **of, metric=metric, value=seconds, n=steps))
     write(arguments.csv, scores)
     console = Console()
     console.print(table)

@@ -189,9 +189,9 @@ def coverage_in_short() -> Table:
 @source
 def harder() -> Table:
     frame = select(measured(), suite="harder").sort_values("seed", kind="stable")
-    solved = frame.merge(select(frame, metric="coverage")[["domain", "split", "seed", "value", "count"]],
+    solved = frame.merge(select(frame, metric="coverage")[["domain", "split", "seed", "value", "n"]],
                          on=["domain", "split", "seed"], suffixes=("", "_coverage"))  # fmt: skip
-    plans = (solved["value_coverage"] * solved["count_coverage"]).where(solved["metric"] == "plan_length")
+    plans = (solved["value_coverage"] * solved["n_coverage"]).where(solved["metric"] == "plan_length")
     solved = solved.assign(plans=plans, actions=plans * solved["value"])
     rows: list[Row] = []
     width = solved.groupby("domain")["split"].nunique().max()
@@ -204,7 +204,7 @@ def harder() -> Table:
                 (
                     f"{name}, n = {cell.n}",
                     cell.text,
-                    ", ".join(f"{row.value * row.count:.0f}" for row in covered),
+                    ", ".join(f"{row.value * row.n:.0f}" for row in covered),
                     f"{lengths['actions'] / lengths['plans']:.0f}" if lengths["plans"] else "",
                 )
             )
@@ -262,9 +262,9 @@ def learning_curve() -> str:
         chosen = (drawn["problems"] == count) & ((name == "all") | (drawn["problems"] < most))
         parts.append(drawn[chosen].assign(amount=name))
     whole = pd.concat(parts).sort_index(kind="stable")
-    full = whole[whole["amount"] == "all"].groupby(["planner", "domain"])[["problems", "count"]].first()
+    full = whole[whole["amount"] == "all"].groupby(["planner", "domain"])[["problems", "n"]].first()
     keys = list(zip(whole["planner"], whole["domain"], strict=True))
-    whole["line"] = [f"{key[1]}, {full.problems[key]} problems, n = {full['count'][key]}" for key in keys]
+    whole["line"] = [f"{key[1]}, {full.problems[key]} problems, n = {full['n'][key]}" for key in keys]
 
     def words(cell: pd.DataFrame) -> str:
         least = f" ({short(cell['value'].min())})" if len(cell) > 1 else ""
@@ -325,7 +325,7 @@ def names_matter() -> str:
     frame = pd.concat([select(frame, planner=planner) for planner in dict.fromkeys(frame["planner"])])
 
     def words(cell: pd.DataFrame) -> str:
-        return f"{ends(cell['value'])}, n = {cell['count'].iloc[0]}"
+        return f"{ends(cell['value'])}, n = {cell['n'].iloc[0]}"
 
     headings = ("planner", "domain", "seeds", *SPLITS[:2])
     table = pivot(frame, ("planner", "domain"), "split", words, "", "", SPLITS[:2], headings, {"seeds": seeds})
@@ -357,13 +357,13 @@ def over_domains(cell: pd.DataFrame) -> str:
 
 def by_split(title: str, metric: str, pools: str, printed: str = "") -> Table:
     """A line for chance, if it is known, for each model, and for a printed one; a column for each protocol."""
-    ours = by_protocols(decoding=pools, metric=metric)
-    chance = by_protocols(decoding=pools, metric=f"chance_{metric}", model="embedplan untrained")
+    ours = by_protocols(pool=pools, metric=metric)
+    chance = by_protocols(pool=pools, metric=f"chance_{metric}", model="embedplan untrained")
     splits = [split for split in PROTOCOLS if split in set(ours["split"])]
     parts = [chance.assign(model="chance"), ours]
     if printed:
         theirs = select(load_scores("published/embedplan"), variant=printed, domain="mean", metric=metric)
-        theirs = select(theirs, decoding=pools).drop_duplicates("split", keep="last")
+        theirs = select(theirs, pool=pools).drop_duplicates("split", keep="last")
         parts.append(theirs.assign(model=f"theirs, {printed}"))
     return pivot(pd.concat(parts), ("model",), "split", over_domains, "", "", splits, (title, *splits))
 
@@ -393,7 +393,7 @@ def next_states_by_domain() -> Table:
         for split in SPLITS[1:]
         for plain, metric in (("minilm-atoms", "hit@1"), ("minilm-atoms", "hit@5"), ("renamed", "hit@1"))
     }
-    frame = by_protocols(decoding="hard", split=SPLITS[1:]).sort_values("domain", kind="stable")
+    frame = by_protocols(pool="hard", split=SPLITS[1:]).sort_values("domain", kind="stable")
     places = zip(frame["split"], frame["plain"], frame["metric"], strict=True)
     frame = frame.assign(column=[columns.get(place, "") for place in places])
     size = {"candidates": lambda line: f"{mean(select(line, metric='pool')['value']):.0f}"}
@@ -450,8 +450,8 @@ def shipped_planners() -> Table:
         coverage = select(pd.concat(map(read_scores, sorted(folder.glob("scores-*.csv")))), metric="coverage")
         (whole,) = select(coverage, size=None).itertuples()
         (size,) = set(coverage["size"].dropna())
-        low, high = sgp.wilson(whole.value, whole.count)
-        solved = f"{whole.value * whole.count:.0f} of {whole.count}"
+        low, high = sgp.wilson(whole.value, whole.n)
+        solved = f"{whole.value * whole.n:.0f} of {whole.n}"
         rows.append((folder.name, str(size), solved, f"{whole.value:.2f} [{low:.2f}, {high:.2f}]"))
     return Table.of("", ("domain", "objects", "solved", "coverage, 95 % Wilson interval"), rows)
 

@@ -281,7 +281,7 @@ scores = scores[scores.planner == "state-centric wl-xgboost-delta"]
 committed = {(row.domain, row.split): row for row in scores.itertuples()}
 for (domain, split, name), (share, count) in alike.items():
     score = committed.get((domain, split)) if name == "wl" else None
-    assert score is None or (abs(share - score.value) < 1e-9 and count == score.count), (domain, split, share, score)
+    assert score is None or (abs(share - score.value) < 1e-9 and count == score.n), (domain, split, share, score)
 
 figure = go.Figure()
 for split, pattern, colour in zip(
@@ -291,7 +291,7 @@ for split, pattern, colour in zip(
     figure.add_bar(
         x=[score.domain for score in own],
         y=[score.value for score in own],
-        text=[f"{score.value:.2f}<br>n = {score.count}" for score in own],
+        text=[f"{score.value:.2f}<br>n = {score.n}" for score in own],
         textposition="outside",
         name=split,
         marker={"color": colour, "pattern": {"shape": pattern}},

@@ -382,7 +382,7 @@ sgp.viz.link(recorded, step=step)
 # Hours of the committed measurement: wall-clock time of training and of planning.
 
 # %%
-training = committed[(committed.metric == "training_seconds") & (committed.decoding == "")]
+training = committed[(committed.metric == "training_seconds") & (committed.decoding == "default")]
 training = training.groupby("method").value.agg(["count", "sum"])
 planning = sgp.load_attempts()
 planning = planning[planning.suite == SUITE].groupby("method").seconds.sum()

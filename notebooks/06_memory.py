@@ -109,7 +109,7 @@ for domain in DOMAINS:
         (theirs,) = found[found.paper != ""].itertuples()
         seeds = {f"ours, seed {each.seed}": each.value for each in found[found.paper == ""].itertuples()}
         printed = f"{theirs.value:.2f} ± {theirs.spread:.2f}"
-        spread.append({"domain": domain, "mode": mode, "n": theirs.count, **seeds, "published": printed})
+        spread.append({"domain": domain, "mode": mode, "n": theirs.n, **seeds, "published": printed})
 pd.DataFrame(spread).round(2)
 
 # %% [markdown]
@@ -282,7 +282,7 @@ sgp.experiments.coverage_table(both[both.planner.isin(titles)], "LSTM and XGBoos
 
 # %%
 training = measured[(measured.metric == "training_seconds") & (measured.method == "state-centric")]
-training = training[training.decoding == ""].groupby("variant").value.agg(["count", "sum"])
+training = training[training.decoding == "default"].groupby("variant").value.agg(["count", "sum"])
 pd.DataFrame({"trainings": training["count"], "hours": training["sum"] / 3600}).round(2)
 
 # %% [markdown]

@@ -340,7 +340,7 @@ for cell in chosen:
     scores = sgp.experiments.run_grid([cell]).scores
     found = {row.metric: row for row in scores[scores.split == "extrapolation"].itertuples()}
     length = found["plan_length"].value if "plan_length" in found else None
-    coverage.append((title[cell], found["coverage"].value, found["coverage"].count, length))
+    coverage.append((title[cell], found["coverage"].value, found["coverage"].n, length))
 coverage = pd.DataFrame(coverage, columns=["line", "value", "count", "length"])
 coverage = coverage.assign(panel="Logistics, extrapolation", series="contrastive jumps")
 sgp.viz.rates(coverage, f"Contrastive jumps with one ingredient changed (n = {coverage['count'].iloc[0]})")

@@ -288,8 +288,8 @@ pd.DataFrame(
         (
             each.metric,
             round(each.value, 2),
-            each.count,
-            "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)) if each.metric in rates else "",
+            each.n,
+            "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.n)) if each.metric in rates else "",
         )
         for each in scores[scores["size"].isna()].itertuples()
     ],

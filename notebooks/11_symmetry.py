@@ -359,7 +359,7 @@ sensitive.groupby(["domain", "planner"], sort=False)["value"].agg(["count", "min
 
 # %%
 training = measured[(measured.metric == "training_seconds") & measured.method.isin(["symt", "nameless"])]
-training = training[training.decoding == ""].groupby(["method", "variant"]).value.agg(["count", "sum"])
+training = training[training.decoding == "default"].groupby(["method", "variant"]).value.agg(["count", "sum"])
 attempts = sgp.load_attempts()
 attempts = attempts[attempts.method.isin(["symt", "nameless"])].groupby(["method", "variant"]).seconds.sum()
 hours = pd.DataFrame({"hours of training": training["sum"] / 3600, "hours of planning": attempts / 3600})

@@ -122,7 +122,7 @@ HTML("".join(f"<details><summary>{table.title}</summary>{table.html()}</details>
 # %%
 encoders = sgp.load_scores("published/embedplan")
 encoders = encoders[(encoders.table == "1") & (encoders.metric == "hit@5")]
-own = measured[(measured.model == "EmbedPlan") & (measured.metric == "hit@5") & (measured.decoding == "paper")]
+own = measured[(measured.model == "EmbedPlan") & (measured.metric == "hit@5") & (measured.pool == "paper")]
 own = own[own.split.isin(["interpolation", "extrapolation"])].groupby(["split", "domain"]).value.mean()
 own = own.groupby("split").agg(value="mean", spread="std").reset_index().assign(variant="minilm, measured here")
 shown = pd.concat([encoders, own])
@@ -155,7 +155,7 @@ HTML("".join(f"<details><summary>{table.title}</summary>{table.html()}</details>
 # %%
 WHOLE = {"plan_mean_hit@5": "steps", "plan_exact_hit@5": "whole plans", "closed_loop_exact": "closed loop"}
 plans = measured[measured.metric.isin(list(WHOLE)) & measured.split.isin(["plan-variant", "extrapolation"])]
-plans = plans[plans.decoding.isin(["", "paper"])].assign(metric=plans.metric.map(WHOLE))
+plans = plans[plans.pool.isin(["", "paper"])].assign(metric=plans.metric.map(WHOLE))
 plans.groupby(["model", "split", "metric"], sort=False).value.mean().unstack(["split", "metric"]).round(2)
 
 # %% [markdown]
@@ -170,8 +170,8 @@ shots = shots.assign(
     shots=shots.variant.str.extract(r"shots=(\d+)")[0].fillna("0").astype(int),
     model=shots.variant.str.partition("+")[0].map({**MODELS, "ridge": "ridge"}),
 )
-shots = shots[(shots.metric == "hit@1") & (shots.decoding == "hard")]
-seeds = shots.groupby(["model", "shots", "domain"], sort=False).agg(value=("value", "mean"), n=("count", "max"))
+shots = shots[(shots.metric == "hit@1") & (shots.pool == "hard")]
+seeds = shots.groupby(["model", "shots", "domain"], sort=False).agg(value=("value", "mean"), n=("n", "max"))
 means = seeds.groupby(["model", "shots"], sort=False).agg(value=("value", "mean"), n=("n", "sum")).reset_index()
 means[["low", "high"]] = [sgp.wilson(row.value, row.n) for row in means.itertuples()]
 means = means.rename(columns={"model": "planner", "shots": "x"}).assign(panel="nine domains, pools hard")
@@ -378,9 +378,7 @@ hits = pd.DataFrame(
 hits.pivot_table(index="protocol", columns=["domain", "model"], values="Hit@1", sort=False).round(2)
 
 # %%
-committed = measured[
-    measured.domain.isin([DOMAIN, OTHER]) & (measured.metric == "hit@1") & (measured.decoding == "hard")
-]
+committed = measured[measured.domain.isin([DOMAIN, OTHER]) & (measured.metric == "hit@1") & (measured.pool == "hard")]
 committed = committed[committed.model != "untrained"]
 committed.pivot_table(index="split", columns=["domain", "model"], values="value", sort=False).round(2)
 

@@ -22,6 +22,7 @@ from .evaluation.scores import load_scores as load_scores
 from .evaluation.scores import wilson as wilson
 from .methods import get_method as get_method
 from .methods import list_methods as list_methods
+from .methods.functions import register_policy as register_policy
 from .methods.loading import load_model as load_model
 from .methods.loading import load_planner as load_planner
 from .methods.loading import load_portfolio as load_portfolio
@@ -32,10 +33,7 @@ from .planning.pddl import format_plan as format_plan
 from .planning.planner import Limit as Limit
 from .planning.planner import Planner as Planner
 from .planning.policy import Node as Node
-from .planning.policy import Policy as Policy
-from .planning.policy import Ranking as Ranking
 from .planning.rollout import Outcome as Outcome
-from .planning.rollout import Rollout as Rollout
 from .planning.state_space import state_space as state_space
 from .planning.task import Task as Task
 from .planning.validation import validate as validate

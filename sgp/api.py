@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from itertools import chain, product
@@ -17,6 +17,7 @@ from sgp.analysis.diagnostics import remaining_in_passing
 from sgp.analysis.explanations import step_records
 from sgp.datasets import training_data
 from sgp.datasets.experts import expert_costs, expert_lengths
+from sgp.datasets.generation import suite_of
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.recorded import Recorded, map_file, read_recorded
 from sgp.datasets.recording import read_rollouts, records
@@ -36,13 +37,13 @@ from sgp.datasets.runs import (
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, names
-from sgp.evaluation.attempts import Attempt, RolloutRecorder, Work, run_all, scores, subject_of
-from sgp.evaluation.scores import Measurement, Score, to_frame
+from sgp.evaluation.attempts import Attempt, ProblemBatch, RolloutRecorder, run_all, scores, subject_of
+from sgp.evaluation.scores import Measurement, Score, select, to_frame
 from sgp.files import write_text
-from sgp.methods import get_method, planning_method, recorded_libraries
+from sgp.methods import REGISTERED, get_method, list_methods, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
-from sgp.methods.loading import is_shipped, load_planner, require_loadable
+from sgp.methods.loading import is_shipped, load_planner, require_loadable, source_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LearningTexts = training_data.Texts | ProtocolSplit
+PlannerLike = RunLike | Planner  # a string may also be the name of a method
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
 
 
@@ -120,7 +122,7 @@ def train_split(
 
 def train_on(
     method: str,
-    problems: Sequence[Problem],
+    problems: Sequence[Problem] | Path | str,
     plans: Sequence[training_data.Plan] | None = None,
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
@@ -128,11 +130,19 @@ def train_on(
     jobs: int = 1,
     overrides: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Train a method on problems of one domain, or return the saved run.
+    """Train a method on problems of one domain, or on a folder of PDDL files, or return the saved run.
 
-    `plans` has a plan for each problem; an expert makes those that are None, `jobs` at a time. The run is saved under
-    a suite whose name is the hash of its problems.
+    `plans` has a plan for each problem; an expert makes those that are None, `jobs` at a time. Files `*.plan` of a
+    folder are the plans of its problems. The run is saved under a suite whose name has a hash of its problems.
     """
+    if isinstance(problems, Path | str):
+        folder = load_suite(Path(problems))
+        if len(folder.domains) != 1 or plans is not None:
+            raise InputError(
+                f"{problems} has the domains {', '.join(folder.domains)}; expected a folder of one domain, with its "
+                "plans as files; use 'sgp.train' for one of several"
+            )
+        return train(method, list(folder.domains), folder, variant, seed, device, jobs, overrides=overrides)
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # fails here for a missing device, before expert plans are made
     data = training_data.given_texts(learner.learns_from, problems, plans, jobs=jobs)
@@ -193,17 +203,29 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Scores, and the attempts behind them by run folder, decoding and split."""
 
     scores: pd.DataFrame  # see `load_scores`
     attempts: Mapping[tuple[str, str, str], Sequence[Attempt]]
 
+    @property
+    def coverage(self) -> pd.DataFrame:
+        """The coverage of whole splits, with its 95 % Wilson interval: a row for each planner, domain and split."""
+        names = ["planner", "domain", "split", "value", "low", "high", "n", "n_distinct"]
+        return select(self.scores, metric="coverage", size=None)[names].reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {sum(map(len, self.attempts.values()))} attempts, {len(self.scores)} scores>"
+
+    def _repr_html_(self) -> str:
+        return str(self.coverage.to_html(index=False, float_format="%.2f"))
+
 
 def evaluate(
-    runs: Sequence[RunLike] | RunLike,
-    suite: Suite | str,
+    planners: Sequence[PlannerLike] | PlannerLike,
+    suite: Suite | Path | str | Sequence[Problem],
     splits: Sequence[str] | str = (),
     jobs: Jobs = 1,
     limit: Limit = NO_LIMIT,
@@ -211,11 +233,14 @@ def evaluate(
     decodings: Sequence[str] | str = (DEFAULT,),
     keep: Keep = "auto",
 ) -> Evaluation:
-    """Solve every problem of the splits (default: all but `train`) by every run, and validate the plans by VAL.
+    """Solve every problem of the splits (default: all but `train`) by every planner, and validate the plans by VAL.
 
     A run is evaluated on the suite's domain with the same predicates and actions, with each of the `decodings`.
 
     Args:
+        planners: runs, their folders, loaded planners, or names of registered policies and of methods that learn
+            nothing, such as goal-count. These plan in the domains of the runs, or in all domains if there are none.
+        suite: a suite, its name, a folder of PDDL files, or a list of problems of one domain.
         jobs: number of processes (1: this process), or a `Cluster`.
         rollouts: folder to which every rollout is written, one file each; the dashboard shows the rollouts in
             `own_rollouts_folder()`.
@@ -224,41 +249,66 @@ def evaluate(
     check_keep(keep)
     if rollouts is None and keep != "auto":
         raise ConfigurationError(f"keep is '{keep}', but rollouts are not recorded; record them, or leave out keep")
-    source, opened, works, subjects = load_suite(suite), _opened(runs), [], []
+    source = load_suite(suite) if isinstance(suite, Suite | Path | str) else suite_of(suite)
+    batches, subjects = list[ProblemBatch](), []
     splits, decodings = names(splits, "split"), names(decodings, "decoding")
-    for run, subject, decoding in _measurements(opened, source, splits, decodings, jobs, limit):
+    opened = _opened(planners, decodings, source, jobs)
+    for run, subject, decoding in _measurements(opened, source, splits, jobs, limit):
         recorder = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
         problems = source.problems(subject.domain, subject.split)
         identity = decoded_identity(planning_method(run.key.method), run.sha256, run.training, decoding)
-        works.append(Work(str(run.folder), identity, problems, limit, recorder, decoding))
+        batches.append(ProblemBatch(str(run.folder), identity, problems, limit, recorder, decoding))
         subjects.append(subject)
-    attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
+    attempts = run_all(batches, load_planner, jobs, f"evaluate on {source.name}")
     named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
     scored: dict[str, list[Score]] = {}
-    for work, subject, results in zip(works, subjects, attempts, strict=True):
-        named[work.planner, work.decoding, subject.split] = results
-        scored.setdefault(work.planner, []).extend(scores_of(source, subject, results))
-    for run in opened:
+    for batch, subject, results in zip(batches, subjects, attempts, strict=True):
+        named[batch.planner, batch.decoding, subject.split] = results
+        scored.setdefault(batch.planner, []).extend(scores_of(source, subject, results))
+    for run, _ in opened:
         if limit == NO_LIMIT and not is_shipped(run):  # a shipped run belongs to the package
             save_scores(run, to_frame(scored[str(run.folder)]))
     return Evaluation(to_frame(chain.from_iterable(scored.values())), named)
 
 
-def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
-    """Open each run once."""
-    given = [runs] if isinstance(runs, Run | Path | str) else runs
-    return list({run.folder: run for run in map(open_run, given)}.values())
+def _opened(
+    planners: Sequence[PlannerLike] | PlannerLike, decodings: Sequence[str], suite: Suite, jobs: Jobs
+) -> list[tuple[Run, Iterable[str]]]:
+    """Return each run once with its decodings; methods that learn nothing have a run for each domain of the others."""
+    require_decodings(decodings)
+    given = [planners] if isinstance(planners, Run | Planner | Path | str) else list(planners)
+    found: dict[Path, tuple[Run, dict[str, None]]] = {}
+
+    def add(run: Run, names: Sequence[str]) -> None:
+        found.setdefault(run.folder, (run, {}))[1].update(dict.fromkeys(names))
+
+    methods = [
+        each
+        for each in given
+        if isinstance(each, str) and each in list_methods() and get_method(each).learns_from is training_data.Problems
+    ]
+    for each in given:
+        if isinstance(each, Planner):
+            folder, decoding = source_of(each)
+            add(open_run(folder), [decoding])
+        elif each not in methods:
+            add(open_run(each), decodings)
+    domains = dict.fromkeys(_domain_for(run, suite).name for run, _ in found.values() if methods) or suite.domains
+    for method, domain in product(methods, domains):
+        if method in REGISTERED and jobs != 1:
+            raise InputError(f"policy {method} is registered in this process alone; evaluate it with jobs=1")
+        add(train(method, domain, suite, jobs=jobs), decodings)
+    return list(found.values())
 
 
 def _measurements(
-    runs: Sequence[Run], suite: Suite, splits: Sequence[str], decodings: Sequence[str], jobs: Jobs, limit: Limit
+    runs: Sequence[tuple[Run, Iterable[str]]], suite: Suite, splits: Sequence[str], jobs: Jobs, limit: Limit
 ) -> Iterator[tuple[Run, Measurement, str]]:
     """Yield each run with each of its decodings on each split, and the decoding's name.
 
     Raises InputError for a run that was trained by a protocol on the suite: its splits have the same instances.
     """
-    require_decodings(decodings)
-    for run in runs:
+    for run, decodings in runs:
         method, domain = planning_method(run.key.method), _domain_for(run, suite).name
         if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
             raise InputError(
@@ -284,7 +334,7 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
 
 
 def diagnose(
-    runs: Sequence[RunLike] | RunLike,
+    runs: Sequence[PlannerLike] | PlannerLike,
     suite: Suite | str,
     splits: Sequence[str] | str = (),
     jobs: Jobs = 1,
@@ -298,7 +348,8 @@ def diagnose(
     """
     source, works = load_suite(suite), []
     splits, decodings = names(splits, "split"), names(decodings, "decoding")
-    for run, subject, _ in _measurements(_opened(runs), source, splits, decodings, jobs, NO_LIMIT):
+    opened = _opened(runs, decodings, source, jobs)
+    for run, subject, _ in _measurements(opened, source, splits, jobs, NO_LIMIT):
         expert = training_data.demonstrations(source, subject.domain, subject.split, jobs=processes(jobs))
         works.append((Folder(run.folder), subject, expert, renamings))
     return to_frame(chain.from_iterable(run_tasks(jobs, _diagnose, works, f"diagnose on {source.name}")))
@@ -383,7 +434,8 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
     """Return the scores of attempts on a split of a suite, compared with its saved expert plans."""
     place = subject.domain, subject.split
-    return scores(subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place))
+    lengths, costs = expert_lengths(suite, *place), expert_costs(suite, *place)
+    return scores(subject, attempts, lengths, suite.duplicates(*place), costs)
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit) -> str:

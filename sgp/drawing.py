@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from html import escape
 
@@ -77,6 +77,15 @@ def picture(width: float, height: float, parts: Iterable[str], title: str, **att
         )
         + "\n"
     )
+
+
+def facts(title: str, rows: Mapping[str, object]) -> str:
+    """An HTML table of two columns under a title."""
+    lines = (
+        element("tr", [element("th", escaped(name)), element("td", escaped(str(value)))])
+        for name, value in rows.items()
+    )
+    return element("strong", escaped(title)) + element("table", lines)
 
 
 def size(svg: str) -> tuple[float, float]:

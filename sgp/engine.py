@@ -1,7 +1,7 @@
 """Engine for unified-planning: `OneshotPlanner(name="sgp", params={"run": FOLDER})`.
 
-The library finds engines of other packages by the lines of `up.ini`, or after `sgp.engine.register()`. It has no
-operation mode for few-shot planning, so that the problems to learn from are a parameter:
+The library knows the engine after `import sgp`, or by the lines of `up.ini`. It has no operation mode for few-shot
+planning, so that the problems to learn from are a parameter:
 `OneshotPlanner(name="sgp", params={"problems": [...]})`.
 """
 
@@ -27,7 +27,16 @@ from unified_planning.plans import ActionInstance, Plan, SequentialPlan
 
 import sgp
 from sgp.datasets.runs import Run, open_run
-from sgp.errors import DomainMismatch, InputError, PddlError, PlanError, SuiteError, ToolError, ValidationDisagreement
+from sgp.errors import (
+    DomainMismatch,
+    InputError,
+    PddlError,
+    PlanError,
+    SuiteError,
+    ToolError,
+    ValidationDisagreement,
+    expected_one_of,
+)
 from sgp.planning.pddl import parse_plan
 
 if TYPE_CHECKING:
@@ -44,6 +53,7 @@ FEATURES = (
     *("CONDITIONAL_EFFECTS", "FORALL_EFFECTS", "ACTIONS_COST", "STATIC_FLUENTS_IN_ACTIONS_COST"),
     *("INT_NUMBERS_IN_ACTIONS_COST", "REAL_NUMBERS_IN_ACTIONS_COST"),
 )
+LEARNING = ("method", "variant", "seed", "device", "jobs", "overrides")  # parameters of `sgp.train_on`
 CREDITS = Credits(
     "sgp",
     "The sgp developers",
@@ -81,6 +91,10 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     ):
         Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
+        known = ["run", "problems", "plans", "decoding", "memory", *LEARNING]
+        for name in learning:
+            if name not in LEARNING:
+                raise InputError(f"unknown parameter '{name}' of the engine; {expected_one_of(known, name)}")
         if (run is not None and problems) or (learning and not problems):
             unused = (
                 "'run' and 'problems' are both" if problems else f"{', '.join(sorted(learning))} without 'problems'"

@@ -96,6 +96,12 @@ def expected_one_of(known: Iterable[str], given: str) -> str:
     return f"expected one of {', '.join(names)}" + (f" (did you mean '{meant[0]}'?)" if meant else "")
 
 
+def require(value: Any, kinds: type | UnionType, what: str, expected: str) -> None:
+    """Raise InputError for a value of another type, with what it is called and what was expected."""
+    if not isinstance(value, kinds):
+        raise InputError(f"{what} is {value!r:.80}; expected {expected}")
+
+
 def check_fields(
     config: Any,
     what: str = "",

@@ -1,4 +1,4 @@
-"""Names that are listed in a stub file and imported when they are first used."""
+"""Names that are imported when they are first used, and a call after the first import of another library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import resolve_name
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec, resolve_name
 from typing import Any
 
 
@@ -40,3 +41,30 @@ def lazy_names(name: str, file: str) -> tuple[Callable[[str], Any], Callable[[],
         return value
 
     return get, lambda: sorted({*sources, *namespaces}), sorted(sources)
+
+
+class AfterImport(MetaPathFinder):
+    """Import hook that calls a function with a module after its first import; with a loaded one at once."""
+
+    def __init__(self, name: str, call: Callable[[Any], None]):
+        self._name, self._call = name, call
+        if name in sys.modules:
+            call(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        """Return the module's own specification, with a loader that makes the call; None for other modules."""
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_call(module: Any) -> None:
+                execute(module)
+                self._call(module)
+
+            spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
+        return spec

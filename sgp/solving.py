@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sgp.datasets.runs import Run, open_run
-from sgp.errors import DomainMismatch, UnsupportedPddl
+from sgp.errors import DomainMismatch, UnsupportedPddl, require
 from sgp.methods.loading import find_run_for_domain, load_planner
 from sgp.planning.pddl import Problem, read_domain, require_problem
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
@@ -22,6 +22,7 @@ DEFAULT_SECONDS = 60.0  # where no limit is given; measured coverage has the pap
 
 def with_default(limit: Limit) -> Limit:
     """Return a limit on a problem of one's own: `DEFAULT_SECONDS` where nothing else ends a rollout."""
+    require(limit, Limit, "limit", "one as in sgp.Limit(seconds=60)")
     return limit if limit.ends or limit.actions is not None else replace(limit, seconds=DEFAULT_SECONDS)
 
 

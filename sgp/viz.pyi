@@ -4,8 +4,10 @@ from .reports.notebook_plots import curves as curves
 from .reports.notebook_plots import heat_maps as heat_maps
 from .reports.plots import coverage_over_size as coverage_over_size
 from .reports.plots import learning_curves as learning_curves
+from .reports.plots import projection as projection
 from .reports.plots import rates as rates
 from .reports.plots import scaling_curves as scaling_curves
+from .reports.tables import coverage as coverage
 from .viewer.export import export_html as export_html
 from .viewer.notebook import link as link
 from .viewer.pictures import encoding_picture as encoding_picture

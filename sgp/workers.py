@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from sgp.errors import ConfigurationError, ToolError
+from sgp.errors import ConfigurationError, ToolError, require
 from sgp.installed import lacking
 
 Result = TypeVar("Result")
@@ -152,6 +152,7 @@ Jobs = int | Executor  # a number of processes on this machine, or an executor
 
 def executor(jobs: Jobs) -> Executor:
     """The executor for a number of jobs."""
+    require(jobs, int | Executor, "jobs", "a number of processes, or a Cluster")
     return Local(jobs) if isinstance(jobs, int) else jobs
 
 

@@ -310,7 +310,7 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
     assert "otherwise" in out
     records = json.loads((files / "s.json").read_text())
     whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
-    assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
+    assert [(each["split"], each["n"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
     assert read_scores(files / "s.csv").equals(read_scores(files / "s.json"))
     out = output_of("table", "1", "--scores", files / "s.json", "--json", files / "t.json", "--svg", files / "t.svg")
     assert "blocksworld" in out
@@ -351,12 +351,12 @@ def test_one_training_is_tried_by_four_decodings(quick_run, shared_home, monkeyp
     )  # fmt: skip
     solved = select(read_scores(tmp_path / "s.csv"), metric="coverage", size=None)
     assert list(solved.decoding) == ["greedy", "applicable", "regrounding", "ranked"]
-    assert set(solved["count"]) == {24}
+    assert set(solved["n"]) == {24}
 
 
 def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
     facts = {"method": "m", "variant": "v", "selected_by": "loss", "domain": "ferry", "suite": "mine"}
-    score = Score(**facts, split="scaling", count=9, metric="scale", value=7)
+    score = Score(**facts, split="scaling", n=9, metric="scale", value=7)
     curve, table = tmp_path / "curve.csv", tmp_path / "t.csv"
     write_scores(curve, to_frame([score]))
     out = output_of("table", "scaling", "--scores", curve, "--markdown", "--csv", table)
@@ -374,7 +374,7 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     )  # fmt: skip
     scores, attempts = out.split()
     found = select(read_scores(scores), method="zero-change", metric="coverage")
-    assert set(found.decoding) == {"", "greedy"}
+    assert set(found.decoding) == {"default", "greedy"}
     out = output_of("table", "1", "--scores", scores)
     assert "contrastive-jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out

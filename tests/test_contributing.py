@@ -70,7 +70,7 @@ def test_the_worked_method_plans_by_two_decodings_of_one_training(examples):
     words = "--suite state-centric --splits interpolation --decoding default,greedy --csv scores.csv --jobs 1"
     output_of(examples, f"evaluate {run} {words}")
     scores = read_scores(examples / "scores.csv")
-    assert list(select(scores, metric="coverage", size=None).decoding) == ["", "greedy"]
+    assert list(select(scores, metric="coverage", size=None).decoding) == ["default", "greedy"]
 
 
 def test_files_that_are_named_exist():

@@ -230,6 +230,8 @@ def test_parameters_are_checked(run):
         ({"run": run, "problems": [walker()]}, "'run' and 'problems' are both given"),
         ({"run": run, "seed": 3}, "seed without 'problems' given"),
         ({"problems": [walker()], "method": "magic"}, "unknown method 'magic'"),
+        ({"problems": [walker()], "methods": "goal-count"}, r"unknown parameter 'methods'.*did you mean 'method'"),
+        ({"runs": run}, r"unknown parameter 'runs'.*did you mean 'run'"),
     ):
         with pytest.raises(InputError, match=words):
             engine(**params)
@@ -250,6 +252,21 @@ def test_an_environment_of_its_own_is_given_the_engine_once():
     names = environment.factory.engines
     assert names.count("sgp") == environment.factory.preference_list.count("sgp") == 1
     assert "replanner[sgp]" in names
+
+
+@pytest.mark.parametrize("before", ["", "import unified_planning.shortcuts as up; up.get_environment()\n"])
+def test_importing_the_package_registers_the_engine_and_loads_little(before):
+    code = (
+        "import sys\n{}import sgp\n"
+        "light = not {{'numpy', 'torch', 'unified_planning'}} & set(sys.modules)\n"
+        "from unified_planning.shortcuts import OneshotPlanner, get_environment\n"
+        "get_environment().credits_stream = None\n"
+        "assert light or {!r}\n"
+        "with OneshotPlanner(name='sgp') as planner: print(planner.name)\n"
+        "print(get_environment().factory.engines.count('sgp'))"
+    )
+    done = python("-c", code.format(before, before))
+    assert done.stdout.split() == ["sgp", "1"], done.stderr
 
 
 SCRIPT = """\

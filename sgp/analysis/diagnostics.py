@@ -197,7 +197,7 @@ def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Traj
         def add(metric: str, values: Sequence[float], size: int | None = size) -> None:
             if values and (size is None or metric in OVER_SIZE):
                 value = float(np.mean(values))
-                scores.append(Score(**vars(subject), size=size, metric=metric, value=value, count=len(values)))
+                scores.append(Score(**vars(subject), size=size, metric=metric, value=value, n=len(values)))
 
         of_size = [each for each in made if size in (None, each.size)]
         add("expert_rank", [each.rank for each in of_size])
@@ -206,9 +206,7 @@ def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Traj
         if of_size and size is None:
             states = sum(each.candidates for each in of_size)
             share = 1 - sum(each.distinguishable for each in of_size) / states
-            scores.append(
-                Score(**vars(subject), size=size, metric="indistinguishable", value=share, count=len(of_size))
-            )
+            scores.append(Score(**vars(subject), size=size, metric="indistinguishable", value=share, n=len(of_size)))
         for metric, found in (("unseen", unseen), ("perfect_coverage", perfect)):
             if found is not None:
                 add(metric, [float(value) for sha256, value in found.items() if size in (None, sizes[sha256])])
@@ -279,7 +277,7 @@ def by_name(planner: Planner, subject: Measurement, trajectories: Sequence[Traje
     if not changed:
         return []
     value = float(np.mean(changed))
-    return [Score(**vars(subject), size=None, metric="name_sensitivity", value=value, count=len(changed))]
+    return [Score(**vars(subject), size=None, metric="name_sensitivity", value=value, n=len(changed))]
 
 
 def name_sensitivity(

@@ -11,6 +11,7 @@ from pathlib import Path
 import igraph
 import numpy as np
 
+from sgp.datasets.store import home
 from sgp.datasets.suite import (
     LEVELS,
     TRACK_SUITE,
@@ -26,12 +27,12 @@ from sgp.datasets.suite import (
     track_sizes,
     write_manifest,
 )
-from sgp.domains import all_domains
+from sgp.domains import all_domains, get_domain, serving
 from sgp.domains.domain import Domain
 from sgp.errors import SuiteError
 from sgp.files import write_text
-from sgp.planning.pddl import DomainText, Literal, Problem, ProblemText, format_problem
-from sgp.planning.task import Task
+from sgp.planning.pddl import DomainText, Literal, Problem, ProblemText, format_problem, read_domain
+from sgp.planning.task import Task, checked
 from sgp.progress import track
 
 
@@ -70,6 +71,40 @@ class Distinct:
         before, first = self._lone[outline]
         self._names.setdefault(form_of(self._domain, first), before)
         return self._names.setdefault(form_of(self._domain, problem), name)
+
+
+def suite_of(problems: Sequence[Problem]) -> Suite:
+    """Return problems of one domain as a suite in memory, with the split `problems`; a hash names it."""
+    problems = list(problems) if isinstance(problems, Iterable) else [problems]
+    if not problems or not all(isinstance(each, Problem) for each in problems):
+        raise SuiteError(f"the problems are {problems!r:.80}; expected a list of sgp.Problem, or a suite or its name")
+    first = problems[0]
+    text = read_domain(first.domain_pddl, first.domain_source)
+    distinct, entries = Distinct(text), dict[str, Entry]()
+    for number, problem in enumerate(problems, start=1):
+        if problem.domain_pddl != first.domain_pddl:
+            raise SuiteError(f"{problem.name} has another domain file than {first.name}; evaluate each domain alone")
+        _, declared = checked(problem)
+        name = problem.name if problem.name not in entries else f"{problem.name}-{number}"
+        like = distinct.first(name, declared)
+        size = len(text.constants) + len(declared.objects)
+        entries[name] = Entry(name, size, sha256_of(problem.problem_pddl), "" if like == name else like)
+    digest = sha256("".join(problem.sha256 for problem in problems).encode()).hexdigest()[:12]
+    name, built_in = f"problems-{digest}", serving(text)
+    folder = home() / "suites" / name
+    domain = SuiteDomain(
+        text.name,
+        built_in.name if built_in else "",
+        sha256_of(first.domain_pddl),
+        {"problems": tuple(entries.values())},
+    )
+    suite = Suite(name, folder, home() / "experts" / name, home() / "baselines" / name, "given", {text.name: domain})
+    texts = {
+        folder / text.name / "problems" / f"{name}.pddl": problem.problem_pddl
+        for name, problem in zip(entries, problems, strict=True)
+    }
+    suite._texts.update({folder / text.name / "domain.pddl": first.domain_pddl, **texts})
+    return suite
 
 
 def _outline(problem: ProblemText) -> Hashable:
@@ -237,8 +272,11 @@ def distinct_problems(domain: Domain, size: int, count: int, stream: tuple[int, 
     return list(found.values())
 
 
-def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path, model: str = "") -> list[Path]:
+def generate_problems(
+    domain: Domain | str, size: int, count: int, seed: int, folder: Path | str, model: str = ""
+) -> list[Path]:
     """Write the domain, in the words of a model (default: the first), and `count` problems of `size` objects."""
+    domain, folder = get_domain(domain) if isinstance(domain, str) else domain, Path(folder)
     model = model or next(iter(domain.models))
     domain.check_size(size)  # before anything is written
     domain.translated("", model)

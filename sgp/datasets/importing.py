@@ -175,7 +175,7 @@ class _Source:
     named: bool = False  # by its file instead of its folder
 
 
-def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
+def import_folder(folder: Path | str, name: str, overwrite: bool = False) -> Suite:
     """Copy a folder of PDDL into the store as suite `name`.
 
     Layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the IPC 2023
@@ -184,7 +184,7 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
     `<domain>` and `<domain>_test`); a domain file for each problem, of the same number, beside them or in a folder
     `domains`. Ignored files are logged. If an error is raised, nothing is saved.
     """
-    folder = folder.resolve()
+    folder = Path(folder).resolve()
     target = home() / "suites" / name
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise SuiteError(f"suite name '{name}' is not usable; expected lower-case letters, digits, '.', '_' and '-'")
@@ -198,6 +198,15 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
     finally:
         tree.log()
     return load_suite(name)
+
+
+def suite_of_folder(folder: Path) -> Suite:
+    """Import a folder under a name with the hash of its files, or return the suite that was imported before."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".pddl", ".plan"))
+    digest = sha256_of("".join(f"{path.relative_to(folder)}\n{sha256_of(read_text(path))}\n" for path in files))[:12]
+    plain = re.sub(r"[^a-z0-9.-]+", "-", folder.resolve().name.lower()).lstrip("-.") or "folder"
+    name = f"{plain}-{digest}"
+    return load_suite(name) if name in list_suites() else import_folder(folder, name)
 
 
 def _copy(tree: SourceTree, target: Path) -> None:

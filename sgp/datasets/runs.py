@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp import drawing
 from sgp.datasets.store import LOCKS, draft_folder, home, locked, put_in_place, restore, restore_all, whole_folder
 from sgp.datasets.subject import method_key
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
@@ -110,6 +111,12 @@ class Run:
     def file(self, name: str) -> Path:
         """Path of a file that the run's method wrote under this name."""
         return self.folder / f"{self.prefix}{name}"
+
+    def _repr_html_(self) -> str:
+        names = ("variant", "domain", "suite", "seed", "trained")
+        return drawing.facts(
+            f"Run of {self.key.method}", {name: self.record[name] for name in names} | {"folder": self.folder}
+        )
 
     @property
     def second(self) -> Run:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 SPLITS = ("train", "validation", "interpolation", "extrapolation")  # of suites, in order
+DEFAULT = "default"  # the first decoding of every method
 _FIELD = re.compile(r"\+(drawn|without|protocol|most|shots|from|by)=")
 
 
@@ -61,6 +62,21 @@ class Variant:
         }
         return self.name + "".join(f"+{key}={value}" for key, value in values.items() if value)
 
+    def settings(self) -> dict[str, Any]:
+        """Return the settings by name, those that were not restricted left out; `configuration` names the rest."""
+        configuration, *others = self.name.split("+")
+        changed = [each.partition("=") for each in others]
+        drawn, draw = self.drawn or (None, None)
+        values = {
+            **{"left_out": self.left_out, "drawn": drawn, "draw": draw, "protocol": self.protocol},
+            **{"max_transitions": self.max_transitions, "shots": self.shots or None, "source": self.source},
+            **{name: int(text) if text.isdecimal() else text for name, _, text in changed},
+        }
+        return {
+            "configuration": configuration,
+            **{name: value for name, value in values.items() if value not in (None, "")},
+        }
+
     @property
     def learned_from_all(self) -> bool:
         """Whether a run was trained on all training problems of its suite."""
@@ -81,7 +97,7 @@ class PlannerName(NamedTuple):
         words = [
             self.method,
             self.variant if self.variant != self.method else "",
-            f"· {self.decoding}" if self.decoding else "",
+            f"· {self.decoding}" if self.decoding not in ("", DEFAULT) else "",
             f"by {self.selected_by}" if self.selected_by else "",
         ]
         return " ".join(filter(None, words))
@@ -105,7 +121,7 @@ class Subject:
     selected_by: str = ""
 
     def __post_init__(self) -> None:
-        if self.decoding == "default":  # one spelling, so that equal subjects compare equal
+        if self.decoding == DEFAULT:  # one spelling, so that equal subjects compare equal
             object.__setattr__(self, "decoding", "")
 
     @property

@@ -14,10 +14,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from sgp import drawing
 from sgp.datasets.store import cache_folder, data_folder, home, restore, restore_all
 from sgp.domains import get_domain
 from sgp.domains.domain import Domain
-from sgp.errors import InputError, SuiteError, expected_one_of
+from sgp.errors import InputError, SuiteError, expected_one_of, require
 from sgp.files import write_text
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 from sgp.planning.pddl_syntax import Source, read_sections
@@ -148,6 +149,11 @@ class Suite:
         count = sum(len(entries) for domain in self.domains.values() for entries in domain.splits.values())
         return f"<Suite {self.name}: {count} problems of {', '.join(self.domains)}>"
 
+    def _repr_html_(self) -> str:
+        splits = {name: domain.splits.items() for name, domain in self.domains.items()}
+        rows = {name: ", ".join(f"{split} {len(each)}" for split, each in items) for name, items in splits.items()}
+        return drawing.facts(f"Suite {self.name}: problems by domain and split", rows)
+
     def domain(self, name: str) -> SuiteDomain:
         """Find a domain by its name, the name or alias of its built-in domain, or the name that its PDDL declares."""
         if name in self.domains:
@@ -171,6 +177,7 @@ class Suite:
 
     def split(self, domain: str, split: str) -> str:
         """Return the full name of a split, given its name or a unique ending such as 'easy'."""
+        require(split, str, "split", "the name of one, such as 'train'")
         splits = self.domain(domain).splits
         if split in splits:
             return split
@@ -222,7 +229,7 @@ class Suite:
             self._texts[file] = self.seeded.read(file, entry.sha256, built_in, split, place, size)
         return file, self._texts[file]
 
-    def likes(self, domain: str, split: str) -> dict[str, str]:
+    def duplicates(self, domain: str, split: str) -> dict[str, str]:
         """Map the SHA-256 of each problem that equals an earlier one up to renaming of objects to the earlier name."""
         entries = self.domain(domain).splits[self.split(domain, split)]
         problems = self.problems(domain, split)
@@ -271,10 +278,17 @@ def list_suites() -> list[str]:
     return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
-def load_suite(name: Suite | str) -> Suite:
-    """Load a bundled or imported suite; a loaded one is returned unchanged. Raises SuiteError for an unknown name."""
+def load_suite(name: Suite | Path | str) -> Suite:
+    """Load a bundled or imported suite by its name, or import a folder of PDDL files; see `sgp.import_folder`.
+
+    A loaded suite is returned unchanged. Raises SuiteError for an unknown name.
+    """
     if isinstance(name, Suite):
         return name
+    if isinstance(name, Path) or (isinstance(name, str) and name not in list_suites() and Path(name).is_dir()):
+        from sgp.datasets.importing import suite_of_folder
+
+        return suite_of_folder(Path(name))
     if not isinstance(name, str):
         raise SuiteError(f"suite is {name!r}; expected a suite or its name; {expected_one_of(list_suites(), '')}")
     bundled = data_folder() / "benchmarks" / name
@@ -286,7 +300,8 @@ def load_suite(name: Suite | str) -> Suite:
     if (imported / MANIFEST).is_file():
         return read_suite(imported, home())
     raise SuiteError(
-        f"unknown suite '{name}'; {expected_one_of(list_suites(), name)}, or import one with 'sgp import FOLDER'"
+        f"unknown suite '{name}'; {expected_one_of(list_suites(), name)}, or a folder of PDDL files, or import one "
+        "with 'sgp import FOLDER'"
     )
 
 

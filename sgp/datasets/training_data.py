@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem, require_problem
 from sgp.planning.task import State, Task, Trajectory
 
 if TYPE_CHECKING:
@@ -241,8 +241,10 @@ def given_texts(
     kind: DataKind, problems: Sequence[Problem], plans: Sequence[Plan] | None = None, jobs: int = 1
 ) -> Texts:
     """What a method is trained on where problems of one domain are given, as text; missing plans are made."""
-    if not problems:
-        raise SuiteError("no problem to learn from is given; expected at least one")
+    if isinstance(problems, Problem) or not problems:
+        raise SuiteError(f"the problems to learn from are {problems!r:.80}; expected a list of at least one")
+    for each in problems:
+        require_problem(each)
     domain, largest = _domain_of(problems)
     if kind is Problems:
         train, validation = _held_out([Demonstration(problem) for problem in problems])

@@ -18,7 +18,7 @@ from typing import Any
 from sgp.domains.domain import Domain, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
 from sgp.domains.drawing.fallback import draw_any
 from sgp.domains.drawing.layout import Layout
-from sgp.errors import InputError, PluginError, expected_one_of
+from sgp.errors import InputError, PluginError, expected_one_of, require
 from sgp.installed import bundled
 from sgp.planning.pddl import Atom, DomainText
 from sgp.plugins import Plugin, plugins
@@ -108,6 +108,7 @@ def get_domain(name: str) -> Domain:
 
     Raises InputError for an unknown name, and PluginError for an unusable domain of another package.
     """
+    require(name, str, "domain", "the name of a domain, such as 'gripper'")
     if name.lower() in domain_plugins():
         return _of_plugin(domain_plugins()[name.lower()])
     domain = _named(name)

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sgp.datasets.store import cache_folder, data_folder, home
-from sgp.datasets.subject import Subject, Variant, read_subject
+from sgp.datasets.subject import DEFAULT, Subject, Variant, read_subject
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Measurement, Score, with_planners
 from sgp.files import read_json, write_json, write_text
@@ -132,7 +132,7 @@ def recording_command(row: Any) -> str:
     train += ["--suite", row.suite, "--seed", str(row.seed)]
     train += ["--by", row.selected_by] if row.selected_by else []
     solve = ["sgp", "solve", problems / "domain.pddl", problems / row.split / f"{row.problem}.pddl"]
-    solve += ["--run", run, *(["--decoding", row.decoding] if row.decoding else []), "--rollout", out]
+    solve += ["--run", run, *(["--decoding", row.decoding] if row.decoding != DEFAULT else []), "--rollout", out]
     return f"{shlex.join(train)}\n{shlex.join(map(str, solve))}"
 
 
@@ -207,7 +207,7 @@ def scores(
     subject: Measurement,
     attempts: Sequence[Attempt],
     expert_lengths: Mapping[str, int],
-    likes: Mapping[str, str] | None = None,
+    duplicates: Mapping[str, str] | None = None,
     expert_costs: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Score]:
     """The scores of a whole split, then of each size.
@@ -215,8 +215,8 @@ def scores(
     Metrics: coverage; plan_length and plan_cost (with a metric), means over solved problems; plan_length_ratio, the
     mean ratio to the expert's length or cost, where it is known and not 0 (mappings by SHA-256); seconds and decisions,
     means over all problems; memory, the maximum of the whole split; outcome_X, how many problems ended as X.
-    `likes` maps the SHA-256 of a problem to the problem that it equals up to renaming (`Suite.likes`); None for a
-    random sample, whose number of distinct problems is not counted.
+    `duplicates` maps the SHA-256 of a problem to the problem that it equals up to renaming (`Suite.duplicates`); None
+    for a random sample, whose number of distinct problems is not counted.
     """
     ratios = {}
     for attempt in attempts:
@@ -224,9 +224,9 @@ def scores(
         pair = plan_and_expert(len(attempt.plan), expert[0], attempt.cost, expert[1])
         if attempt.solved and pair is not None and pair[1]:
             ratios[attempt.sha256] = pair[0] / pair[1]
-    result = list(_scores(subject, attempts, None, ratios, likes))
+    result = list(_scores(subject, attempts, None, ratios, duplicates))
     for size in sorted({attempt.size for attempt in attempts}):
-        result += _scores(subject, [attempt for attempt in attempts if attempt.size == size], size, ratios, likes)
+        result += _scores(subject, [attempt for attempt in attempts if attempt.size == size], size, ratios, duplicates)
     return result
 
 
@@ -235,19 +235,19 @@ def _scores(
     attempts: Sequence[Attempt],
     size: int | None,
     ratios: Mapping[str, float],
-    likes: Mapping[str, str] | None,
+    duplicates: Mapping[str, str] | None,
 ) -> Iterator[Score]:
     def score(metric: str, value: float, count: int) -> Score:
-        return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
+        return Score(**vars(subject), size=size, metric=metric, value=value, n=count)
 
     def mean_of(metric: str, values: Sequence[float]) -> Iterator[Score]:
         if values:
             yield score(metric, sum(values) / len(values), len(values))
 
     count = len(attempts)
-    distinct = None if likes is None else len({likes.get(made.sha256, made.problem) for made in attempts})
+    distinct = None if duplicates is None else len({duplicates.get(made.sha256, made.problem) for made in attempts})
     solved = [made for made in attempts if made.solved]
-    yield replace(score("coverage", len(solved) / count, count), distinct=distinct)
+    yield replace(score("coverage", len(solved) / count, count), n_distinct=distinct)
     yield from mean_of("plan_length", [len(made.plan) for made in solved])
     yield from mean_of("plan_cost", [made.cost for made in solved if made.cost is not None])
     yield from mean_of("plan_length_ratio", [ratios[made.sha256] for made in solved if made.sha256 in ratios])
@@ -274,18 +274,18 @@ def attempt_rows(
     subject: Subject,
     attempts: Iterable[Attempt],
     expert_lengths: Mapping[str, int],
-    likes: Mapping[str, str],
+    duplicates: Mapping[str, str],
     expert_costs: Mapping[str, float],
 ) -> list[dict[str, Any]]:
     """The attempts of one evaluation as rows with the columns `ATTEMPT_COLUMNS`; mappings by SHA-256.
 
-    `like` is the first problem of the split that this one equals up to renaming (`Suite.likes`), or "".
+    `like` is the first problem of the split that this one equals up to renaming (`Suite.duplicates`), or "".
     """
     return [
         {
             **subject.record(),
             "problem": attempt.problem,
-            "like": likes.get(attempt.sha256, ""),
+            "like": duplicates.get(attempt.sha256, ""),
             "size": attempt.size,
             "outcome": attempt.outcome.value,
             "length": len(attempt.plan) if attempt.solved else None,
@@ -353,12 +353,12 @@ def _row(row: Mapping[str, str]) -> dict[str, Any]:
     return {**subject, "problem": row["problem"], "like": row.get("like") or "", "outcome": outcome, **numbers}
 
 
-Load = Callable[[str, str], "Planner"]
+PlannerLoader = Callable[[str, str], "Planner"]
 Result = tuple[list[Attempt], dict[Path, str]]  # attempts, and the texts of rollout files to write
 
 
 @dataclass(frozen=True)
-class Work:
+class ProblemBatch:
     """Problems to be solved by one planner."""
 
     planner: str
@@ -379,18 +379,18 @@ class Work:
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
-def split_work(work: Work) -> list[Work]:
-    """The work in chunks with similar mixtures of sizes."""
-    count = -(-len(work.problems) // CHUNK)
-    return [replace(work, problems=work.problems[start::count]) for start in range(count)]
+def split_batch(batch: ProblemBatch) -> list[ProblemBatch]:
+    """The batch in chunks with similar mixtures of sizes."""
+    count = -(-len(batch.problems) // CHUNK)
+    return [replace(batch, problems=batch.problems[start::count]) for start in range(count)]
 
 
-def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[list[Attempt]]:
-    """The attempts of each work, in the order of its problems.
+def run_all(batches: Sequence[ProblemBatch], load: PlannerLoader, jobs: Jobs, title: str) -> list[list[Attempt]]:
+    """The attempts of each batch, in the order of its problems.
 
     `load` must be importable by other processes. Chunks that an interrupted evaluation finished are not tried again.
     """
-    chunks = {chunk.file: chunk for work in works for chunk in split_work(work)}
+    chunks = {chunk.file: chunk for batch in batches for chunk in split_batch(batch)}
     done = {file: attempts for file in chunks if (attempts := _read(file)) is not None}
     waiting = [chunk for file, chunk in chunks.items() if file not in done]
     logger.info("%s: %d of %d chunks are finished", title, len(done), len(chunks))
@@ -406,21 +406,21 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
             done[waiting[place].file] = attempts
             bar.update(len(attempts))
     results = []
-    for work in works:
-        by_hash = {attempt.sha256: attempt for chunk in split_work(work) for attempt in done[chunk.file]}
-        results.append([by_hash[problem.sha256] for problem in work.problems])
+    for batch in batches:
+        by_hash = {attempt.sha256: attempt for chunk in split_batch(batch) for attempt in done[chunk.file]}
+        results.append([by_hash[problem.sha256] for problem in batch.problems])
     for file in chunks:
         with suppress(OSError):
             file.unlink()
     return results
 
 
-def _try(folder: str, chunk: Work, load: Load) -> Result:
+def _try(folder: str, chunk: ProblemBatch, load: PlannerLoader) -> Result:
     """A chunk's attempts by the planner in a folder; rollouts are written directly."""
     return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.recorder), {}
 
 
-def _try_remotely(folder: str, chunk: Work, load: Load) -> Result:
+def _try_remotely(folder: str, chunk: ProblemBatch, load: PlannerLoader) -> Result:
     """The same on another machine, which returns the rollouts."""
     if chunk.recorder is None:
         return _try(folder, chunk, load)

@@ -25,7 +25,7 @@ from scipy.stats import t as student
 from sgp.datasets.store import home
 from sgp.domains.domain import Domain, Sizes
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.evaluation.attempts import Attempt, Load, Work, run_all, saved_attempts
+from sgp.evaluation.attempts import Attempt, PlannerLoader, ProblemBatch, run_all, saved_attempts
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
 from sgp.evaluation.scores import Measurement, Score, StopReason
 from sgp.files import write_json
@@ -196,12 +196,12 @@ class EvaluatedPlanner:
 
     name: str
     identity: str
-    load: Load
+    load: PlannerLoader
     decoding: str = DEFAULT
 
-    def work(self, problems: tuple[Problem, ...], limit: Limit) -> Work:
-        """Work that tries these problems."""
-        return Work(self.name, self.identity, problems, limit, decoding=self.decoding)
+    def batch(self, problems: tuple[Problem, ...], limit: Limit) -> ProblemBatch:
+        """Return the problems as a batch for this planner."""
+        return ProblemBatch(self.name, self.identity, problems, limit, decoding=self.decoding)
 
 
 def scaling(
@@ -282,7 +282,7 @@ def _measure(
         problems = [source.problem(size, len(evaluated) + number) for number in range(1, more + 1)]
         new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
         if new:  # small sizes have few distinct problems
-            work = planner.work(tuple(new.values()), Limit(max_actions, config.seconds))
+            work = planner.batch(tuple(new.values()), Limit(max_actions, config.seconds))
             known |= {attempt.sha256: attempt for attempt in run_all([work], planner.load, jobs, title)[0]}
         evaluated += [known[problem.sha256] for problem in problems]
         write_json(file, [attempt.to_record() for attempt in evaluated])
@@ -425,7 +425,7 @@ def curve_scores(
             raise ConfigurationError(f"property '{name}' has the name of a metric; choose another name")
 
     def score(metric: str, value: float, count: int, size: int | None = None) -> Score:
-        return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
+        return Score(**vars(subject), size=size, metric=metric, value=value, n=count)
 
     count = sum(len(point.attempts) for point in curve.points)
     note = "; ".join(filter(None, (subject.note, curve.note)))

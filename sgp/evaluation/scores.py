@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.datasets.store import data_folder
-from sgp.datasets.subject import PlannerName, Subject
+from sgp.datasets.subject import DEFAULT, PlannerName, Subject, Variant
 from sgp.errors import StoreError
 from sgp.files import write_text
 
@@ -23,12 +23,25 @@ if TYPE_CHECKING:
 
 CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
 COLUMNS = (
-    *("paper", "table", "method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by", "size"),
-    *("metric", "value", "spread", "count", "distinct", "note"),
+    *(
+        "paper",
+        "table",
+        "method",
+        "variant",
+        "domain",
+        "suite",
+        "split",
+        "seed",
+        "decoding",
+        "pool",
+        "selected_by",
+        "size",
+    ),
+    *("metric", "value", "spread", "n", "n_distinct", "note"),
 )
 PLANNER = ("method", "variant", "decoding", "selected_by")  # the columns that identify a planner
-_REQUIRED = ("method", "variant", "domain", "suite", "split", "metric", "value", "count")
-_INTEGERS = ("seed", "size", "count", "distinct")
+_REQUIRED = ("method", "variant", "domain", "suite", "split", "metric", "value", "n")
+_INTEGERS = ("seed", "size", "n", "n_distinct")
 _FLOATS = ("value", "spread")
 
 
@@ -45,18 +58,20 @@ class Score(Measurement):
 
     `paper` and `table` name the place of a published number. `size` is the number of objects, None for a whole split;
     `seed` is None for a published number and for a mean over seeds; `spread` is the standard deviation over seeds;
-    `count` is the number of problems behind the value, 0 where unknown. `distinct` is the number of them that differ
-    by more than names of objects; None where unknown, for numbers that are no rate of problems, and for random samples.
+    `n` is the number of problems behind the value, 0 where unknown. `n_distinct` is the number of them that differ by
+    more than names of objects; None where unknown, for numbers that are no rate of problems, and for random samples.
+    `pool` names the pools of candidates in which next states were retrieved.
     """
 
     paper: str = ""
     table: str = ""
+    pool: str = ""
     size: int | None = None
     metric: str
     value: float
     spread: float | None = None
-    count: int
-    distinct: int | None = None
+    n: int
+    n_distinct: int | None = None
 
 
 def wilson(value: float, count: int) -> tuple[float, float]:
@@ -71,15 +86,24 @@ def wilson(value: float, count: int) -> tuple[float, float]:
 
 
 def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
-    """Scores as a table with the columns `COLUMNS` and `planner`, the planner's title."""
+    """Scores as a table: `COLUMNS`, `planner` (the planner's title), and `low` and `high`, missing for other metrics.
+
+    These are the 95 % Wilson interval of a rate of problems, by the number of distinct problems where it is known.
+    """
     import pandas as pd
 
     frame = pd.DataFrame([vars(score) for score in scores], columns=list(COLUMNS))
-    return with_planners(frame.astype(dict.fromkeys(_INTEGERS, "Int64") | dict.fromkeys(_FLOATS, "float64")))
+    frame = frame.astype(dict.fromkeys(_INTEGERS, "Int64") | dict.fromkeys(_FLOATS, "float64"))
+    rates = {name for name in set(frame["metric"]) if metric_of(name).of_problems}
+    trials = frame["n_distinct"].fillna(frame["n"]).where(frame["metric"].isin(rates), 0)
+    pairs = zip(frame["value"], trials, strict=True)
+    intervals = [wilson(value, n) if n else (math.nan, math.nan) for value, n in pairs]
+    return with_planners(frame).assign(low=[low for low, _ in intervals], high=[high for _, high in intervals])
 
 
 def with_planners(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with a column `planner`: the title made of method, variant, decoding and selection."""
+    """The table with `decoding` written out, and `planner`: the title of method, variant, decoding and selection."""
+    frame = frame.assign(decoding=frame["decoding"].where(frame["decoding"] != "", DEFAULT))
     keys = list(frame[list(PLANNER)].itertuples(index=False, name=None))
     titles = {key: PlannerName(*key).title for key in set(keys)}
     return frame.assign(planner=[titles[key] for key in keys])
@@ -103,12 +127,17 @@ def load_scores(name: str = "measured/scores-*") -> pd.DataFrame:
     """Return the scores in files under `data`, by default all of `measured/scores-*`; empty where there are none.
 
     Others: "measured/scaling", "measured/learning-curve", "published/state-centric", or ``published/*`` for all papers.
-    Raises StoreError naming an entry that is no score.
+    Columns as for `to_frame`; besides, `configuration` is the variant without its settings, and each of these has a
+    column: settings of the training (`training.epochs`), and restrictions such as `max_transitions`. Raises StoreError
+    naming an entry that is no score.
     """
     import pandas as pd
 
     paths = [path for path in sorted(data_folder().glob(f"{name}.csv")) if path.name != "notes.csv"]
-    return pd.concat([to_frame([]), *map(read_scores, paths)], ignore_index=True) if paths else to_frame([])
+    scores = pd.concat([to_frame([]), *map(read_scores, paths)], ignore_index=True) if paths else to_frame([])
+    names = list(dict.fromkeys(scores["variant"]))
+    settings = pd.DataFrame([Variant.parse(name).settings() for name in names], index=names).convert_dtypes()
+    return scores.join(settings, on="variant")
 
 
 def read_scores(path: Path | str) -> pd.DataFrame:
@@ -149,13 +178,13 @@ def _score(record: Mapping[str, Any]) -> Score:
     for name in COLUMNS:
         value: Any = record[name] if name in _REQUIRED else record.get(name)
         kind = int if name in _INTEGERS else float if name in _FLOATS else str
-        if value not in (None, "") or name in ("value", "count"):
+        if value not in (None, "") or name in ("value", "n"):
             values[name] = kind(value)
     score = Score(**{"variant": "", "split": "", "metric": "", **values})
-    if not math.isfinite(score.value) or score.count < 0 or (score.metric == "coverage" and not 0 <= score.value <= 1):
-        raise ValueError(f"{score.metric} of {score.value} on {score.count} problems is no measurement")
-    if score.distinct is not None and not min(score.count, 1) <= score.distinct <= score.count:
-        raise ValueError(f"{score.distinct} of {score.count} problems cannot be distinct")
+    if not math.isfinite(score.value) or score.n < 0 or (score.metric == "coverage" and not 0 <= score.value <= 1):
+        raise ValueError(f"{score.metric} of {score.value} on {score.n} problems is no measurement")
+    if score.n_distinct is not None and not min(score.n, 1) <= score.n_distinct <= score.n:
+        raise ValueError(f"{score.n_distinct} of {score.n} problems cannot be distinct")
     return score
 
 

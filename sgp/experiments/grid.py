@@ -272,7 +272,7 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
             raise StoreError(f"{files[cell]} is gone; run the grid again")
         source = load_suite(cell.suite)
         for metric, value in record["facts"].items():
-            scores.append(Score(**vars(_subject(cell, record)), metric=metric, value=float(value), count=0))
+            scores.append(Score(**vars(_subject(cell, record)), metric=metric, value=float(value), n=0))
         for decoding, split, records in record["attempts"]:
             subject = _subject(cell, record, split, decoding)
             measured_attempts = [Attempt.from_record(each) for each in records]
@@ -371,7 +371,7 @@ def _subject(cell: Cell, record: Mapping[str, Any], split: str = "", decoding: s
 def _rows(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     place = subject.domain, subject.split
     lengths, costs = expert_lengths(suite, *place), expert_costs(suite, *place)
-    return attempt_rows(subject, attempts, lengths, suite.likes(*place), costs)
+    return attempt_rows(subject, attempts, lengths, suite.duplicates(*place), costs)
 
 
 class Reached(NamedTuple):

@@ -135,7 +135,7 @@ def dynamic_coverage(
     while batch := list(islice(sizes, executor(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         distinct = [tuple({problem.sha256: problem for problem in drawn}.values()) for drawn in problems]
-        works = [planner.work(drawn, config.limit(bound)) for drawn in distinct]
+        works = [planner.batch(drawn, config.limit(bound)) for drawn in distinct]
         title = f"dynamic validation, {source.domain.name}, {batch[0]} objects"
         for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
             solved = {attempt.sha256: attempt.solved for attempt in attempts}
@@ -150,7 +150,7 @@ def coverage_of_given(
     planner: EvaluatedPlanner, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
 ) -> DynamicCoverage:
     """Coverage by size on given problems, if none can be generated."""
-    work = planner.work(tuple(problems), config.limit(bound))
+    work = planner.batch(tuple(problems), config.limit(bound))
     (attempts,) = run_all([work], planner.load, jobs, "validation on given problems")
     solved: dict[int, list[bool]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.size):
@@ -299,7 +299,7 @@ class _Trial:
     def validated(self, checkpoint: Checkpoint, run: Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
         planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
-        work = planner.work(tuple(each.task.problem for each in self.data.validation), self.rules.limit(self.bound))
+        work = planner.batch(tuple(each.task.problem for each in self.data.validation), self.rules.limit(self.bound))
         title = f"{checkpoint.name}, {self.data.domain} validation"
         (attempts,) = run_all([work], load_planner, self.jobs, title)
         if self.given or self.source is None:

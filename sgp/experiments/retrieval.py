@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -217,14 +217,14 @@ def _of_domain(
         metrics["abstention_auroc"] = retrieval.abstention(near)
         metrics["calibration_error"] = retrieval.calibration_error(near, temperature)
         metrics["merged"] = float(sum(query.merged for query in pooled))
-        yield from _scores(replace(subject, decoding=kind), metrics, count)
+        yield from _scores(subject, metrics, count, kind)
         if walks:
             metrics = _of_plans(model, walks, of, split, config, kind)
             if kind == "paper":  # plans that are executed exactly if each prediction is replaced by the nearest state
                 states = {instance.task: instance.states for instance in of}
                 exact = (all(retrieval.followed(model, walk, states[walk.task], split.seed)) for walk in walks)
                 metrics["closed_loop_exact"] = fmean(exact)
-            yield from _scores(replace(subject, decoding=kind), metrics, len({walk.task for walk in walks}))
+            yield from _scores(subject, metrics, len({walk.task for walk in walks}), kind)
 
 
 @cache  # every model learns from the same transitions
@@ -271,9 +271,9 @@ def _of_plans(
     return metrics
 
 
-def _scores(subject: Measurement, metrics: Mapping[str, float], count: int) -> Iterator[Score]:
+def _scores(subject: Measurement, metrics: Mapping[str, float], count: int, pool: str = "") -> Iterator[Score]:
     for metric, value in metrics.items():
-        yield Score(**vars(subject), metric=metric, value=round(value, 6), count=count)
+        yield Score(**vars(subject), metric=metric, value=round(value, 6), pool=pool, n=count)
 
 
 def record_retrievals(

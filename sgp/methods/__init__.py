@@ -25,7 +25,10 @@ logger = logging.getLogger(__name__)
 
 # Modules of several methods, by the methods' keys; and modules without a method.
 _MODULES = {"random-successor": "baselines", "zero-change": "baselines", "wl-displacements": "displacements"}
-_SHARED = frozenset({"baselines", "configuration", "contract", "loading", "network_method", "state_encoders"})
+_SHARED = frozenset(
+    {"baselines", "configuration", "contract", "functions", "loading", "network_method", "state_encoders"}
+)
+REGISTERED: dict[str, Method] = {}  # of this process, by `sgp.register_policy`
 
 
 @cache
@@ -43,10 +46,9 @@ def method_plugins() -> dict[str, Plugin]:
 
 def list_methods() -> tuple[str, ...]:
     """Return the keys of all methods in alphabetical order, without importing them."""
-    return tuple(sorted((*built_in_keys(), *method_plugins())))
+    return tuple(sorted((*built_in_keys(), *method_plugins(), *REGISTERED)))
 
 
-@cache
 def get_method(key: str) -> Method:
     """Import and return the method with this key; "_" is accepted in place of "-".
 
@@ -55,7 +57,11 @@ def get_method(key: str) -> Method:
     """
     if not isinstance(key, str):
         raise InputError(f"method is {key!r}; expected its key, such as 'state-centric'")
-    key = method_key(key)
+    return REGISTERED.get(key) or _imported(method_key(key))
+
+
+@cache
+def _imported(key: str) -> Method:
     if key not in list_methods():
         raise InputError(f"unknown method '{key}'; {expected_one_of(list_methods(), key)}")
     method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _builtin(key)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import Demonstrations, Problems
+from sgp.datasets.training_data import Demonstrations
 from sgp.encoders import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
-from sgp.methods.contract import MethodBase, WLMethod
+from sgp.methods.contract import NoTraining, UntrainedMethod, WLMethod
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, one_step
 from sgp.planning.task import Successor, Task
@@ -45,27 +45,16 @@ class RandomSuccessor:
 _ENCODER = "encoder.json"
 
 
-@dataclass(frozen=True)
-class RandomSuccessorTraining:
-    """Empty configuration."""
-
-
-class RandomWalk(MethodBase):
+class RandomWalk(UntrainedMethod):
     """Method whose planner takes a random unvisited successor."""
 
     key = "random-successor"
     title = "Random successor"
-    learns_from = Problems
-    variants: Mapping[str, RandomSuccessorTraining] = {"unvisited": RandomSuccessorTraining()}
-    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
+    variants: Mapping[str, NoTraining] = {"unvisited": NoTraining()}
 
-    def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:
-        """Return the planner; nothing is learned."""
-        return self.decodings[DEFAULT].planner(RandomSuccessor(draft.key.seed), one_step)
-
-    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """Return the planner with the run's seed."""
-        return decoding.planner(RandomSuccessor(run.key.seed), one_step)
+    def planner(self, decoding: BeamDecoding, seed: int) -> Planner:
+        """Return a planner whose costs are drawn from the seed."""
+        return decoding.planner(RandomSuccessor(seed), one_step)
 
 
 @dataclass(frozen=True)

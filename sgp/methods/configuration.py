@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import ConfigurationError, expected_one_of, require
 from sgp.methods.contract import Method, PlanningMethod, Settings
 from sgp.policies.decoding import DEFAULT
 
@@ -35,6 +35,7 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, Any] 
         raise ConfigurationError(
             f"method {method.key} has no variant '{name}'; {expected_one_of(method.variants, name)}"
         )
+    require(overrides or {}, Mapping, "overrides", "a dictionary of settings, as in {'boosting.depth': 4}")
     config, settings = method.variants[name], dict[str, str]()
     for path, value in sorted((overrides or {}).items()):
         if not isinstance(value, str | int | float):
@@ -51,6 +52,7 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, Any] 
 
 def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str, Any]:
     """Return the name and configuration of one of the method's decodings, as in `default` or `default+beam=1`."""
+    require(name, str, "decoding", "the name of one, such as 'default' or 'default+beam=1'")
     base, *settings = name.split("+")
     if base not in method.decodings:
         raise ConfigurationError(
@@ -64,6 +66,7 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
 
 def own_decoding(training: Mapping[str, Any], name: str = DEFAULT) -> str:
     """Return a decoding's name; "default" becomes the decoding that validated the run, where its training names one."""
+    require(name, str, "decoding", "the name of one, such as 'default' or 'default+beam=1'")
     base, *settings = name.split("+")
     return "+".join([training.get("decoding", DEFAULT) if base == DEFAULT else base, *settings])
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import DataKind, Demonstrations
+from sgp.datasets.training_data import DataKind, Demonstrations, Problems
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
+from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.embedding import TransitionModel
 
 if TYPE_CHECKING:
@@ -71,6 +72,31 @@ class MethodBase:
     def invariant(self, training: Any) -> bool:
         """Return whether renaming objects preserves all embeddings and costs."""
         return False
+
+
+@dataclass(frozen=True)
+class NoTraining:
+    """Empty configuration of methods that learn nothing."""
+
+
+class UntrainedMethod(MethodBase):
+    """Defaults of methods that learn nothing; `planner` makes their planner from a decoding and a seed."""
+
+    learns_from = Problems
+    variants: Mapping[str, Any] = {"default": NoTraining()}
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
+
+    def planner(self, decoding: BeamDecoding, seed: int) -> Planner:
+        """Return the planner."""
+        raise NotImplementedError
+
+    def train(self, training: Any, data: Problems, draft: RunDraft) -> Planner:
+        """Return the planner; nothing is learned."""
+        return self.planner(self.decodings[DEFAULT], draft.key.seed)
+
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
+        """Return the planner with the run's seed."""
+        return self.planner(decoding, run.key.seed)
 
 
 class WLMethod(MethodBase):

@@ -46,24 +46,34 @@ def load_planner(run: Run | Path | str, decoding: str = DEFAULT) -> Planner:
     return _cached(run, f"planner {decoding}", load)
 
 
+def source_of(planner: Planner) -> tuple[str, str]:
+    """Return the folder and the decoding that a planner was loaded from."""
+    for (folder, _, what), loaded in _LOADED.items():
+        if loaded is planner:
+            return folder, what.removeprefix("planner ")
+    raise InputError(
+        f"{planner!r} was not loaded from a run; give the run, or register its policy with 'sgp.register_policy'"
+    )
+
+
 def load_portfolio(
-    folders: Sequence[Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
+    runs: Sequence[Run | Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
 ) -> Planner:
     """Load several runs as a portfolio: the planners try a problem one after the other, then restart with noise.
 
     Give the best run first. `restarts` is the number of restarts, used where no limit ends them. Raises DomainMismatch
     where the runs were trained on different domains; other errors as in `load_planner`.
     """
-    if not folders:
-        raise ConfigurationError("no run is given; expected the folders of some")
-    runs = [open_run(folder) for folder in folders]
-    for run in runs[1:]:
-        if run.domain_text.signature != runs[0].domain_text.signature:
+    opened = [open_run(run) for run in ([runs] if isinstance(runs, Run | Path | str) else runs)]
+    if not opened:
+        raise ConfigurationError("no run is given; expected some, or their folders")
+    for run in opened[1:]:
+        if run.domain_text.signature != opened[0].domain_text.signature:
             raise DomainMismatch(
-                f"{runs[0].folder} was trained on {runs[0].key.domain} and {run.folder} on {run.key.domain}, which "
-                f"{runs[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
+                f"{opened[0].folder} was trained on {opened[0].key.domain} and {run.folder} on {run.key.domain}, which "
+                f"{opened[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
             )
-    first, *others = (load_planner(run, decoding) for run in runs)
+    first, *others = (load_planner(run, decoding) for run in opened)
     fallbacks = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
     return replace(first, fallbacks=(*fallbacks, Restarts(restarts, seed)))
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgp.errors import InputError, PddlError, PlanError
+from sgp.errors import InputError, PddlError, PlanError, require
 from sgp.planning.costs import Costs, cost_comment, has_metric, whole_costs
 from sgp.planning.declarations import (
     OBJECT,
@@ -73,6 +73,8 @@ class Problem:
     @classmethod
     def from_files(cls, domain: Path | str, problem: Path | str) -> Problem:
         """Read a problem from two files; its name is the stem of the problem file. Raises PddlError."""
+        for file in (domain, problem):
+            require(file, str | Path, "file", "the path of a PDDL file")
         texts = read_text(domain), read_text(problem)
         return cls(Path(problem).stem, *texts, domain_source=str(domain), problem_source=str(problem))
 

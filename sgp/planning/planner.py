@@ -61,8 +61,8 @@ class Limit:
     def __post_init__(self) -> None:
         for name in ("actions", "seconds", "memory", "decisions"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
+            if value is not None and not (isinstance(value, int | float) and 0 < value < math.inf):
+                raise ConfigurationError(f"limit on {name} is {value!r}; expected a positive number or none")
         if self.processor and self.seconds is None:
             raise ConfigurationError("the limit counts CPU time but gives no seconds; expected seconds as well")
 
@@ -203,9 +203,9 @@ class Planner:
         embeddings: NDArray[np.floating[Any]] = np.asarray(embed(task, states))
         return embeddings
 
-    def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
+    def solve(self, problem: Problem | Task, limit: Limit = NO_LIMIT) -> Rollout:
         """Return a rollout of one problem."""
-        return self.solve_many([task], limit)[0]
+        return self.solve_many([problem if isinstance(problem, Task) else Task(problem)], limit)[0]
 
     def solve_many(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> list[Rollout]:
         """Return rollouts in the order of the tasks, which advance in lockstep, `batch` at a time."""

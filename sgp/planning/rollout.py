@@ -10,6 +10,7 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from sgp import drawing
 from sgp.planning.pddl import Action, Atom
 
 if TYPE_CHECKING:  # scores and recorded rollouts use outcomes and marks without a planning library
@@ -164,6 +165,12 @@ class Rollout:
         """Return the outcome in one line."""
         reason = f" ({self.reason})" if self.reason else ""
         return f"<Rollout of {self.task.name}: {self.outcome}{reason}, {len(self.plan)} actions, {self.seconds:.2f} s>"
+
+    def _repr_html_(self) -> str:
+        words = " ".join(map(str, self.plan[:8])) + (" ..." if len(self.plan) > 8 else "")
+        outcome = ": ".join(filter(None, (str(self.outcome), self.reason)))
+        rows = {"outcome": outcome, "actions": len(self.plan), "decisions": len(self.steps), "plan": words}
+        return drawing.facts(f"Rollout of {self.task.name}", {**rows, "seconds": f"{self.seconds:.2f}"})
 
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import InputError
+from sgp.errors import InputError, require
 from sgp.planning.exploration import goal_distances, reachable_states
 from sgp.planning.hash_table import Ints, Words, Words2D, empty_slots
 from sgp.planning.operators import grouped, words_of
@@ -96,6 +96,7 @@ class StateSpace:
 def state_space(problem: Problem | Task, max_states: int = 100_000) -> StateSpace:
     """Return all reachable states of a problem with their goal distances; raise InputError if there are too many."""
     task = problem if isinstance(problem, Task) else Task(problem)
+    require(max_states, int, "max_states", "a number of states")
     space = StateSpace.expand(task, max_states)
     if space is None:
         raise InputError(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from sgp.errors import ToolError, UnsupportedPddl, ValidationDisagreement, expected_one_of
 from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Literal, Parameter, is_true, map_literals
-from sgp.planning.pddl import Problem, format_plan
+from sgp.planning.pddl import Problem, format_plan, parse_plan, require_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import Numbered, condition_text
 from sgp.planning.rollout import Rollout
@@ -67,18 +67,20 @@ def val_program() -> Path:
 
 def validate(
     problem: Problem,
-    plan: tuple[Action, ...],
+    plan: tuple[Action, ...] | str,
     program: Path | None = None,
     source: str = "plan",
     lines: Sequence[int] = (),
 ) -> Verdict:
-    """Validate a plan, whose actions are on these lines of `source`.
+    """Validate a plan, as actions or as text; its actions are on these lines of `source`.
 
     The built-in reader and simulator judge first: a plan whose actions do not match the domain and the problem is not
     valid. VAL judges all other plans, a plan above its length limit in pieces. If VAL fails, the simulator's judgement
     counts, provided that unified-planning's validator, if installed, agrees. Conditions and effects that the built-in
     reader does not support are judged by VAL alone. Raises ValidationDisagreement if two validators differ.
     """
+    require_problem(problem)
+    plan = parse_plan(plan, source) if isinstance(plan, str) else plan
     try:
         written = problem.as_written()
     except UnsupportedPddl:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
+from sgp.datasets.subject import DEFAULT as DEFAULT  # noqa: PLC0414  re-exported
 from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
 from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 
-DEFAULT = "default"  # the first decoding of every method
 PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
 TRAINED: Literal["trained"] = "trained"
 MIN_NOVEL = 16  # the default of contrastive jumps

@@ -12,7 +12,6 @@ from sgp.evaluation.scores import read_scores, select, to_frame, write_scores
 from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
-from sgp.policies.decoding import DEFAULT
 from sgp.reports.table import Table
 from sgp.reports.tables import pool
 
@@ -101,5 +100,5 @@ def _coverage(scores: pd.DataFrame) -> Table:
         cell = pool([row])
         solved = f"{cell.value * cell.count:.0f} of {cell.n}"
         interval = f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]"
-        rows.append((row.suite, row.split, row.decoding or DEFAULT, solved, interval, row.note))
+        rows.append((row.suite, row.split, row.decoding, solved, interval, row.note))
     return Table.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

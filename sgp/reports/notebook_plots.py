@@ -95,8 +95,13 @@ def coverage_against(scores: pd.DataFrame, metric: str, title: str, split: str =
         split: the split whose coverage is shown.
     """
     keys = ["method", "variant", "domain"]
-    cost = select(scores, metric=metric, paper="", decoding="").groupby(keys, sort=False)["value"].mean().rename("cost")
-    covered = select(scores, metric="coverage", size=None, split=split, paper="", decoding="")
+    cost = (
+        select(scores, metric=metric, paper="", decoding="default")
+        .groupby(keys, sort=False)["value"]
+        .mean()
+        .rename("cost")
+    )
+    covered = select(scores, metric="coverage", size=None, split=split, paper="", decoding="default")
     frame = pool_seeds(covered, [*keys, "planner"]).merge(cost.reset_index(), on=keys)
     frame = frame.assign(above=frame["high"] - frame["value"], below=frame["value"] - frame["low"])
     figure = px.scatter(

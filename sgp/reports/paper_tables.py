@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from sgp.datasets.subject import PlannerName, Variant
+from sgp.datasets.subject import DEFAULT, PlannerName, Variant
 from sgp.datasets.suite import list_suites, load_suite
 from sgp.domains import all_domains, canonical_name
 from sgp.evaluation.scores import METRICS, select, wilson
@@ -53,7 +53,7 @@ def _sums(inputs: TableInputs) -> Table:
         if inputs.splits and split not in inputs.splits:
             continue
         numbers = [printed.get((variant, domain, split)) for variant in variants]
-        solved = [f"{row.value * row.count:.0f}/{row.count}" if row else "" for row in numbers]
+        solved = [f"{row.value * row.n:.0f}/{row.n}" if row else "" for row in numbers]
         words = (domain, split, *solved, *(cell(name, domain, split) for name in planners))
         rows.append(Row(words, heading=not split))
     seeds = coverage.groupby("planner")["seed"].nunique(dropna=False)
@@ -71,7 +71,7 @@ def _sums_caption(inputs: TableInputs, ours: pd.DataFrame, coverage: pd.DataFram
         words.append(
             f"Ours: suite {inputs.suite}, other problems; coverage with its 95 % Wilson interval, xN: N seeds."
         )
-    trainings = select(ours, metric="training_seconds", decoding="")
+    trainings = select(ours, metric="training_seconds")
     names = ["planner", "method", "variant", "selected_by"]
     for planner, method, variant, selected_by in coverage[names].drop_duplicates().itertuples(index=False):
         seconds = select(trainings, method=method, variant=variant, selected_by=selected_by)["value"]
@@ -152,14 +152,14 @@ def _without_caps(ours: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def _rate_lines(scores: pd.DataFrame, columns: Sequence[tuple[str, str, str]], over_domains: bool) -> list[Row]:
     groups: dict[tuple[str, PlannerName, str, str], list[Any]] = {}
     for row in scores.itertuples():
-        name = PlannerName(row.method, row.variant, row.decoding, row.selected_by)
+        name = PlannerName(row.method, row.variant, row.pool or row.decoding, row.selected_by)
         groups.setdefault((row.paper, name, row.split, row.metric), []).append(row)
     ranked = {metric for _, metric, _ in columns}.difference(_ACTIONS)
     rows = []
     for paper, planner in dict.fromkeys((paper, name) for paper, name, _, metric in groups if metric in ranked):
         cells = []
         for split, metric, _ in columns:
-            names = [planner, planner._replace(decoding="")] if metric in _ACTIONS else [planner]
+            names = [planner, planner._replace(decoding=DEFAULT)] if metric in _ACTIONS else [planner]
             cells.append([row for name in dict.fromkeys(names) for row in groups.get((paper, name, split, metric), ())])
         write = _over_domains if over_domains and not paper else _of_domain
         seeds = len({row.seed for cell in cells for row in cell})

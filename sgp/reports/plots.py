@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from sgp.errors import InputError
 from sgp.evaluation.attempts import plan_and_expert
@@ -194,7 +196,7 @@ def diagnostic_plots(scores: pd.DataFrame) -> list[go.Figure]:
 
 def _means(scores: pd.DataFrame, x: str) -> pd.DataFrame:
     """The means over seeds, by planner and domain and the column `x`."""
-    by = scores.groupby(["planner", "domain", x], sort=False).agg(value=("value", "mean"), n=("count", "max"))
+    by = scores.groupby(["planner", "domain", x], sort=False).agg(value=("value", "mean"), n=("n", "max"))
     return by.reset_index().rename(columns={"domain": "panel", x: "x"})
 
 
@@ -391,6 +393,35 @@ def _size_ticks(sizes: Sequence[int]) -> dict[int, str]:
     room = max(1, len(sizes) // 40)
     shown = [at for number, at in enumerate(changes) if number == 0 or at - changes[number - 1] >= room]
     return {at: str(sizes[at]) for at in shown}
+
+
+def projection(embeddings: NDArray[Any], color: Sequence[float], method: Literal["pca", "umap"] = "pca") -> go.Figure:
+    """Embeddings [n, D] in two dimensions, coloured by a number for each [n]; grey where it is infinite.
+
+    UMAP needs more points than neighbours (15); PCA shows the axes of largest variance.
+    """
+    from sgp.analysis.maps import (
+        FEWEST,
+        project_linearly,
+        project_neighbours,
+    )  # pages of plots need no planning library
+
+    rows, values = np.asarray(embeddings, np.float32), np.asarray(color, np.float64)
+    if rows.ndim != 2 or values.shape != rows.shape[:1]:
+        raise InputError(
+            f"embeddings of shape {rows.shape} have colors of shape {values.shape}; expected [n, D] and [n]"
+        )
+    if method not in ("pca", "umap") or (method == "umap" and len(rows) < FEWEST):
+        raise InputError(f"method is {method!r} for {len(rows)} points; expected pca, or umap for at least {FEWEST}")
+    places = project_linearly(rows, rows)[0] if method == "pca" else project_neighbours(rows)
+    known = np.isfinite(values)
+    figure = go.Figure(layout={"template": "plotly_white", "title": f"{len(rows)} embeddings, {method.upper()}"})
+    figure.add_scatter(
+        x=places[:, 0], y=places[:, 1], mode="markers", text=[f"{value:g}" for value in values],
+        hovertemplate="%{text}<extra></extra>",
+        marker={"color": np.where(known, values, np.nan), "colorscale": "Viridis", "showscale": bool(known.any())},
+    )  # fmt: skip
+    return figure
 
 
 def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:

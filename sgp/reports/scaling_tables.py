@@ -56,7 +56,7 @@ def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) ->
         cell = select(line, selected_by=column)
         cut = "≥" if cell["metric"].isin(CUT_METRICS).any() else ""
         words += [_mean(cut, metric, select(cell, metric=metric)["value"].tolist()) for metric in _SHOWN]
-        problems = select(cell, metric="scale")["count"]
+        problems = select(cell, metric="scale")["n"]
         counts.append(f"{problems.sum():,}" if len(problems) else "-")
     if published:
         return Row((name, f"{planner}, published", *words, ""), published=True)

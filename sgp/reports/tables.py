@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sgp import drawing
 from sgp.datasets.subject import SPLITS, Variant
-from sgp.errors import InputError
+from sgp.errors import InputError, names
 from sgp.evaluation.scores import METRICS, select, wilson, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sgp.viewer.pictures import Picture
 
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 _DIAGNOSTICS = (
@@ -64,9 +66,9 @@ def pool(scores: Sequence[Any]) -> Pooled:
     import pandas as pd
 
     values = [row.value for row in scores]
-    largest = max(scores, key=lambda row: row.count)
-    count = int(largest.count)
-    trials = count if pd.isna(largest.distinct) else int(largest.distinct)
+    largest = max(scores, key=lambda row: row.n)
+    count = int(largest.n)
+    trials = count if pd.isna(largest.n_distinct) else int(largest.n_distinct)
     value, spread = mean(values), scores[0].spread if len(scores) == 1 else pstdev(values)
     low, high = wilson(value, trials) if 0 <= value <= 1 else (nan, nan)
     text = short(value) + (f" ±{short(spread)}" if spread > 0 else "")
@@ -270,7 +272,7 @@ def diagnostics_table(scores: pd.DataFrame) -> Table:
     named = "name_sensitivity" in set(whole["metric"])
     shown = [name for name in _DIAGNOSTICS if named or name != "name_sensitivity"]
     headings = ("planner", "domain", "split", "decisions", *(METRICS[name].heading for name in shown))
-    decisions = {"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["count"].iloc[-1])}
+    decisions = {"decisions": lambda line: str(line[line["metric"] == "expert_rank"]["n"].iloc[-1])}
     caption = CAPTIONS["diagnostics"] + (f" {CAPTIONS['by_name']}" if named else "")
     whole = _with_metric(whole, "expert_rank")
     return pivot(whole, _LINE, "metric", _last, "Diagnostics on expert states", caption, shown, headings, decisions)
@@ -280,7 +282,7 @@ def decodings_table(scores: pd.DataFrame, title: str) -> Table:
     """Coverage of whole splits: a line for each training and split, a column for each decoding."""
     whole = select(scores, metric="coverage", size=None, paper="")
     columns = list(dict.fromkeys(whole["decoding"]))
-    trainings = with_planners(whole.assign(decoding="")).assign(decoding=whole["decoding"])
+    trainings = with_planners(whole.assign(decoding="default")).assign(decoding=whole["decoding"])
 
     def n(line: pd.DataFrame) -> str:
         pooled = pool_seeds(line, ("decoding",))
@@ -289,7 +291,7 @@ def decodings_table(scores: pd.DataFrame, title: str) -> Table:
     def words(cell: pd.DataFrame) -> str:
         return pool(list(cell.itertuples())).text
 
-    headings = ("training", "domain", "split", "n", *(name or "default" for name in columns))
+    headings = ("training", "domain", "split", "n", *columns)
     lines = ("planner", "domain", "split")
     return pivot(trainings, lines, "decoding", words, title, CAPTIONS["decodings"], columns, headings, {"n": n})
 
@@ -361,15 +363,15 @@ def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
     def words(cell: pd.DataFrame) -> str:
         metric, value = cell["metric"].iloc[0], fmean(cell["value"])
         if metric == "hit@5":
-            n = int(cell["count"].min())
+            n = int(cell["n"].min())
             return "{:.2f} [{:.2f}, {:.2f}], n = {}".format(value, *wilson(value, n), n)
         return f"{value:.0f}" if metric == "pool" else f"{value:.2f}"
 
     scores = scores.assign(model=scores["method"] + " " + scores["variant"], section="")
     parts = [scores.iloc[:0]]
-    for _, (split, pools) in select(scores, metric="hit@1")[["split", "decoding"]].drop_duplicates().iterrows():
-        ranked = select(scores, split=split, decoding=pools)
-        part = select(scores, split=split, decoding=["", pools]).merge(ranked[["model", "domain"]].drop_duplicates())
+    for _, (split, pools) in select(scores, metric="hit@1")[["split", "pool"]].drop_duplicates().iterrows():
+        ranked = select(scores, split=split, pool=pools)
+        part = select(scores, split=split, pool=["", pools]).merge(ranked[["model", "domain"]].drop_duplicates())
         order = {name: place for place, name in enumerate(dict.fromkeys(ranked["model"]))}
         part = part.sort_values("model", key=lambda names, order=order: names.map(order), kind="stable")
         parts.append(part.assign(section=f"{split}, pools {pools}"))
@@ -396,8 +398,24 @@ _OURS, _THEIRS = "#0072b2", "#d55e00"
 _LEFT, _PANEL, _GAP, _RIGHT, _STEP, _TOP = 220, 170, 22, 20, 16, 30  # pixels
 
 
+def coverage(scores: pd.DataFrame, splits: Sequence[str] | str = ()) -> Picture:
+    """Draw the coverage of whole splits: a panel for each domain, a line for each planner, 95 % Wilson intervals.
+
+    Published scores are diamonds. `save` of the picture writes it as SVG, PNG or PDF.
+    """
+    from sgp.viewer.pictures import Picture
+
+    if not hasattr(scores, "columns"):
+        raise InputError(f"scores are {scores!r:.80}; expected a DataFrame, as of 'sgp.load_scores()'")
+    whole, chosen = select(scores, metric="coverage", size=None), names(splits, "split")
+    if whole.empty:
+        raise InputError("there is no score of coverage on a whole split to draw; expected some, as of 'load_scores'")
+    require_splits(chosen, set(whole["split"]))
+    return Picture(coverage_figure(whole, chosen))
+
+
 def coverage_figure(scores: pd.DataFrame, splits: Collection[str] = ()) -> str:
-    """Coverage with 95 % intervals: a section for each split, a panel for each domain, a line for each planner."""
+    """Coverage with 95 % intervals as SVG: a section for each split, a panel for each domain, a line for a planner."""
     whole = select(scores, metric="coverage", size=None)
     ours = whole[whole["paper"] == ""]
     places, cells = splits_by_domain(ours), CoverageCells(whole)

@@ -128,7 +128,7 @@ def gif(recorded: Recorded, most: int = MOST_FRAMES, advance: Callable[[float], 
     places = shown_frames(len(recorded.steps) + 1, most)
     frames, width = gif_frames(recorded, places)
     images = []
-    with _rasteriser() as raster:
+    with rasteriser() as raster:
         for done, svg in enumerate(frames, start=1):
             images.append(raster(svg, width).quantize(64))
             advance(done / (len(places) + 1))
@@ -194,7 +194,7 @@ def _captions(recorded: Recorded, place: int) -> tuple[str, str]:
 
 
 @contextmanager
-def _rasteriser() -> Iterator[Callable[[str, int], Image]]:
+def rasteriser() -> Iterator[Callable[[str, int], Image]]:
     """Render an SVG at a width in pixels, on white, with Pillow's own font: a machine may have no fonts."""
     from PIL.Image import open as open_image
     from PIL.ImageFont import FreeTypeFont, load_default

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
 from sgp.domains.domain import Scene
 from sgp.errors import InputError
+from sgp.files import write_text
 
 if TYPE_CHECKING:  # the tour needs no planning library
     from sgp.encoders.trees import TreeConfig
@@ -30,6 +32,19 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def save(self, file: Path | str) -> None:
+        """Write an SVG file, or a PNG or PDF file of 300 dots an inch, by the ending of its name."""
+        path = Path(file)
+        if path.suffix.lower() == ".svg":
+            write_text(path, self.svg)
+        elif path.suffix.lower() in (".png", ".pdf"):
+            from sgp.viewer.export import rasteriser
+
+            with rasteriser() as render:
+                render(self.svg, round(drawing.size(self.svg)[0] * 300 / 96)).save(path, resolution=300, dpi=(300, 300))
+        else:
+            raise InputError(f"{file} ends in '{path.suffix}'; expected .svg, .png or .pdf")
 
 
 def picture(task: Task, state: State | None = None) -> Picture:

@@ -127,7 +127,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     scores = diagnose(planner, SUBJECT, expert)
     whole = {score.metric: score for score in scores if score.size is None}
     assert set(whole) == set(DIAGNOSTICS)
-    assert (whole["expert_rank"].count, whole["perfect_coverage"].count) == (sum(map(len, expert)), 9)
+    assert (whole["expert_rank"].n, whole["perfect_coverage"].n) == (sum(map(len, expert)), 9)
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
     sheet = diagnostics_table(to_frame(scores))
     assert sheet.rows[0].words[:4] == ("m v seed 1", "blocksworld", "validation", str(sum(map(len, expert))))
@@ -283,4 +283,4 @@ def test_diagnose_measures_name_sensitivity_where_it_is_requested(quick_run):
     found = scores[scores.metric == "name_sensitivity"]
     assert set(found.decoding) == set(decodings)
     assert found.value.between(0, 1, inclusive="right").all()
-    assert set(found["count"]) == {sum(map(len, sgp.load_training_data(SUITE, "blocksworld").validation))}
+    assert set(found["n"]) == {sum(map(len, sgp.load_training_data(SUITE, "blocksworld").validation))}

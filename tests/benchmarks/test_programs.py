@@ -52,7 +52,7 @@ def test_a_domain_without_a_trained_run_is_left_out(tmp_path):
 def test_the_naive_decoder_finds_the_same_plans(tmp_path):
     words = ("--domains", "blocksworld,gripper,logistics", "--splits", "validation,interpolation", "--limit", "2")
     rows, said = figures(tmp_path, "decoding.py", *words)
-    assert {(each.domain, each.variant, each.metric): each.count for each in rows} == {
+    assert {(each.domain, each.variant, each.metric): each.n for each in rows} == {
         (domain, decoder, metric): 4
         for domain in ("blocksworld", "gripper", "logistics")
         for decoder in ("sgp", "naive")
@@ -73,7 +73,7 @@ def test_wlplan_and_both_kernels_give_the_same_vectors(tmp_path):
         assert {each.variant for each in of if each.metric == "microseconds"} == kinds
         assert {each.variant for each in of if each.metric == "wlplan_ratio"} == kinds - {"wlplan"}
         assert min(each.value for each in of) > 0
-        assert min(each.count for each in of) > 10
+        assert min(each.n for each in of) > 10
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sgp.datasets.subject import Variant
 from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
 from tests.dashboard.conftest import choice, html, words
 
-FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
+FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "n": 40}
 
 
 def curve(domain, variant, *coverages):

@@ -58,8 +58,8 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
     assert len(saved_plans(suite, "blocks", "interpolation")) == 1
     assert sgp.load_suite("published") == suite
-    assert suite.likes("blocks", "train") == {suite.problems("blocks", "train")[1].sha256: "p2"}
-    assert suite.likes("blocks", "validation") == {}
+    assert suite.duplicates("blocks", "train") == {suite.problems("blocks", "train")[1].sha256: "p2"}
+    assert suite.duplicates("blocks", "validation") == {}
     assert suite.problems("blocks", "train")[0].problem_pddl == PROBLEM
 
 
@@ -111,7 +111,7 @@ def test_a_domain_that_no_built_in_domain_serves_trains_and_plans(home, tmp_path
     run = sgp.train("state-centric", "mine", "mine", overrides={"boosting.rounds": "5"}, device="cpu")
     found = sgp.evaluate([run.folder], "mine", ["train"])
     coverage = select(found.scores, metric="coverage", size=None)
-    assert [(score.domain, score.value, score.count) for score in coverage.itertuples()] == [("mine", 1.0, 1)]
+    assert [(score.domain, score.value, score.n) for score in coverage.itertuples()] == [("mine", 1.0, 1)]
 
 
 def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):

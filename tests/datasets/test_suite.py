@@ -379,7 +379,7 @@ def test_a_problem_without_file_is_made_on_first_use_and_once(domain, level, hom
 def test_reading_what_has_files_makes_nothing(home):
     suite = load_suite("track")
     assert (suite.largest["spanner"], len(suite.problems("spanner", "train"))) == (833, 58)
-    assert suite.likes("spanner", "train") == {}
+    assert suite.duplicates("spanner", "train") == {}
     rows = list(zip(*(column.cells for column in listing.suites().columns), strict=True))
     assert [row[1] for row in rows if row[0] == "track"] == TRACKED
     assert ("track", "ferry", "ferry", "train 59, easy 10, medium 10, hard 10") in rows

@@ -10,7 +10,16 @@ import sgp
 from sgp.datasets.subject import Subject
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, SuiteError
 from sgp.evaluation import attempts as evaluation_attempts
-from sgp.evaluation.attempts import MEGABYTE, Attempt, RolloutRecorder, Work, attempt, run_all, scores, split_work
+from sgp.evaluation.attempts import (
+    MEGABYTE,
+    Attempt,
+    ProblemBatch,
+    RolloutRecorder,
+    attempt,
+    run_all,
+    scores,
+    split_batch,
+)
 from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
@@ -40,7 +49,7 @@ def attempts():
 def test_scores_by_hand_and_coverage_with_its_number_of_distinct_problems():
     experts = {"pppppppp": 4, "rrrrrrrr": 10, "ssssssss": 0}
     found = {(each.metric, each.size): each for each in scores(SUBJECT, attempts(), experts)}
-    values = {key: (score.value, score.count) for key, score in found.items()}
+    values = {key: (score.value, score.n) for key, score in found.items()}
     expected = {
         **{("coverage", None): (0.75, 4), ("coverage", 4): (0.5, 2), ("coverage", 6): (1.0, 2)},
         **{("plan_length", None): (16 / 3, 3), ("plan_length_ratio", None): ((6 / 4 + 1.0) / 2, 2)},
@@ -53,14 +62,14 @@ def test_scores_by_hand_and_coverage_with_its_number_of_distinct_problems():
 
     def distinct(likes):
         found = scores(SUBJECT, attempts(), {}, likes)
-        return {each.size: each.distinct for each in found if each.metric == "coverage"}, found
+        return {each.size: each.n_distinct for each in found if each.metric == "coverage"}, found
 
     assert distinct({})[0] == {None: 4, 4: 2, 6: 2}
     counted, found = distinct({"qqqqqqqq": "p", "rrrrrrrr": "s"})
     assert counted == {None: 2, 4: 1, 6: 1}
     (whole,) = [each for each in found if (each.metric, each.size) == ("coverage", None)]
-    assert (whole.value, whole.count) == (0.75, 4), "the value counts every problem of the split"
-    assert {each.distinct for each in found if each.metric != "coverage"} == {None}
+    assert (whole.value, whole.n) == (0.75, 4), "the value counts every problem of the split"
+    assert {each.n_distinct for each in found if each.metric != "coverage"} == {None}
     assert distinct(None)[0] == {None: None, 4: None, 6: None}, "of a sample to draw one again is part of it"
 
 
@@ -76,8 +85,8 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, in_shared_h
     coverage = found.scores[found.scores.metric == "coverage"]
     solved = sum(each.solved for each in tried) / 37
     whole = coverage[coverage["size"].isna()]
-    assert whole[["value", "count", "distinct"]].values.tolist() == [[solved, 37, 16]]
-    assert coverage["count"].sum() == 2 * 37
+    assert whole[["value", "n", "n_distinct"]].values.tolist() == [[solved, 37, 16]]
+    assert coverage["n"].sum() == 2 * 37
 
 
 @pytest.mark.slow
@@ -96,7 +105,7 @@ def test_the_number_of_processes_changes_no_attempt(quick_run, in_shared_home, m
 def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, in_shared_home, monkeypatch):
     monkeypatch.setattr(evaluation_attempts, "CHUNK", 4)
     folder = str(quick_run("random-successor", "visitall").folder)
-    work = Work(folder, "identity", SUITE.problems("visitall", "interpolation")[:12], NO_LIMIT)
+    work = ProblemBatch(folder, "identity", SUITE.problems("visitall", "interpolation")[:12], NO_LIMIT)
     whole = run_all([work], sgp.load_planner, 1, "whole")
     tried = Mock(wraps=evaluation_attempts.attempt, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt])
     monkeypatch.setattr(evaluation_attempts, "attempt", tried)
@@ -137,12 +146,12 @@ def test_a_suite_without_the_domain_says_what_differs(quick_run, in_shared_home,
 
 def published(method, variant, value):
     return Score(paper="paper", table="1", method=method, variant=variant, domain="blocks", suite="published",
-                 split="validation", metric="coverage", value=value, count=3, spread=0.1)  # fmt: skip
+                 split="validation", metric="coverage", value=value, n=3, spread=0.1)  # fmt: skip
 
 
 def ours(method, variant, value, seed=13, domain="blocksworld"):
     return Score(method=method, variant=variant, domain=domain, suite="s", split="validation", metric="coverage",
-                 value=value, count=3, seed=seed)  # fmt: skip
+                 value=value, n=3, seed=seed)  # fmt: skip
 
 
 def table(scores, title="title", *args, **options):
@@ -176,7 +185,7 @@ def test_tables_put_the_published_line_below_ours():
 
 
 def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
-    mine = [ours("m", "v", 1.0), replace(ours("m", "v", 0.5), split="extrapolation", count=40)]
+    mine = [ours("m", "v", 1.0), replace(ours("m", "v", 0.5), split="extrapolation", n=40)]
     mine += [ours("m", "v", 0.0, domain="gripper")]
     shown = table(mine)
     assert shown.headings == ("planner", "validation", "extrapolation")
@@ -187,8 +196,8 @@ def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
         ("m v x1", ".00 [.00, .56]", ""),
     ]
     assert table(mine, splits=["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
-    mine = [replace(ours("m", "v", 1.0), split=split, count=5) for split in ("20-blocks", "34-blocks")]
-    mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", count=5)]
+    mine = [replace(ours("m", "v", 1.0), split=split, n=5) for split in ("20-blocks", "34-blocks")]
+    mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", n=5)]
     shown = table(mine)
     assert shown.headings == ("planner", "", ""), "domains with splits of their own name them"
     assert words(shown) == [
@@ -200,7 +209,7 @@ def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
 
 
 def test_intervals_of_tables_are_on_distinct_problems():
-    mine = [replace(ours("m", "v", value), count=40, distinct=10, seed=seed) for seed, value in ((1, 0.25), (2, 0.75))]
+    mine = [replace(ours("m", "v", value), n=40, n_distinct=10, seed=seed) for seed, value in ((1, 0.25), (2, 0.75))]
     shown = cell(mine)
     assert (shown.value, shown.count, shown.trials, shown.n) == (0.5, 40, 10, "40 (10 distinct)")
     assert (shown.low, shown.high) == sgp.wilson(0.5, 10)
@@ -212,8 +221,8 @@ def test_intervals_of_tables_are_on_distinct_problems():
     (0.1, 20, 20, True), (0.9, 20, 20, False), (0.5, 400, 400, True), (0.5, 400, 2, False),
 ])  # fmt: skip
 def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked(value, count, distinct, starred):
-    theirs = replace(published("m", "v", value), count=20)
-    mine = replace(ours("m", "v", 1.0), count=count, distinct=distinct)
+    theirs = replace(published("m", "v", value), n=20)
+    mine = replace(ours("m", "v", 1.0), n=count, n_distinct=distinct)
     assert words(table([mine, theirs]))[-1][-1].endswith(" *") is starred
 
 
@@ -235,7 +244,7 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
 @pytest.mark.slow
 def test_the_papers_other_tables_have_their_counterparts():
     def ours_of(metric, variant, value, domain):
-        named = {"method": "state-centric", "suite": "s", "split": "", "count": 0, "seed": 13}
+        named = {"method": "state-centric", "suite": "s", "split": "", "n": 0, "seed": 13}
         return Score(**named, variant=variant, domain=domain, metric=metric, value=value)
 
     mine = to_frame(
@@ -294,10 +303,10 @@ def test_every_attempt_leaves_a_file_that_the_dashboard_shows_and_planners_have_
     variants = "v", "v", "v-greedy", "v-loss"
     names = [f"blocksworld-m-{variant}-seed7-state-centric-validation-p.jsonl" for variant in variants]
     assert [file.name for file in made] == names
-    bare = Work("planner", "identity", problems(), NO_LIMIT)
-    recording = Work("planner", "identity", problems(), NO_LIMIT, RolloutRecorder(tmp_path, ABOUT))
+    bare = ProblemBatch("planner", "identity", problems(), NO_LIMIT)
+    recording = ProblemBatch("planner", "identity", problems(), NO_LIMIT, RolloutRecorder(tmp_path, ABOUT))
     assert bare.file != recording.file, "attempts without rollouts are made again"
-    assert all(chunk.recorder == recording.recorder for chunk in split_work(recording))
+    assert all(chunk.recorder == recording.recorder for chunk in split_batch(recording))
 
 
 def test_what_is_kept_of_rollouts_that_nobody_records_is_refused(quick_run):

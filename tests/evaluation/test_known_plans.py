@@ -84,7 +84,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
         assert doors.count(2 * each.size - 2) == len(each.attempts), "those with all doors are counted"
     told = {score.size: score for score in curve_scores(curve, SUBJECT) if score.metric == "unsolvable"}
     assert [told[each.size].value for each in curve.points] == [each.unsolvable for each in curve.points]
-    assert told[4].count == len(curve.points[-1].attempts) + told[4].value
+    assert told[4].n == len(curve.points[-1].attempts) + told[4].value
     total = sum(each.unsolvable for each in curve.points)
     assert f"{total} problems have no plan" in curve_table(curve, "t", 0.1).caption
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
@@ -156,9 +156,9 @@ def test_properties_are_means_over_the_attempts_that_have_them_and_nothing_is_tr
     for each in curve.points:
         plans = [len(one.plan) for one in each.attempts if one.solved]
         length, relative = found["plan_length", each.size], found["plan_length_per_object", each.size]
-        assert (length.value, length.count) == (fmean(plans), len(plans))
+        assert (length.value, length.n) == (fmean(plans), len(plans))
         assert relative.value == pytest.approx(length.value / each.size)
-        assert found["seconds", each.size].count == found["start", each.size].count == len(each.attempts)
+        assert found["seconds", each.size].n == found["start", each.size].n == len(each.attempts)
         assert found["rests", each.size].value == fmean((plan + 1) // 2 for plan in plans), "tired after every walk"
         assert ("never", each.size) not in found
     unsolved = next(each for each in samples(curve, curve.points[-1]) if not each.solved)

@@ -161,7 +161,7 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
         ("plan_length", 5): 3,
         ("plan_length_per_object", 5): 0.6,
     }
-    assert math.isclose(next(each["count"] for each in scores if each["size"] == 5), 34)
+    assert math.isclose(next(each["n"] for each in scores if each["size"] == 5), 34)
     refused = CliRunner().invoke(app, ["scaling"])
     assert refused.exit_code == 2
     assert "give --domain" in refused.output

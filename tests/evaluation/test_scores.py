@@ -27,7 +27,7 @@ from sgp.reports.papers import beside_ours
 
 SCORE = Score(
     **{"method": "state-centric", "variant": "wl-xgboost-delta", "domain": "gripper", "suite": "state-centric"},
-    **{"split": "validation", "metric": "coverage", "value": 0.1 + 0.2, "count": 3, "seed": 13},
+    **{"split": "validation", "metric": "coverage", "value": 0.1 + 0.2, "n": 3, "seed": 13},
 )
 # Known from the literature: 3/3 and 0/18; 50/100 by the formula.
 WILSON = [(1.0, 3, 0.4385, 1.0), (0.0, 18, 0.0, 0.1759), (0.5, 100, 0.4038, 0.5962), (0.5, 20, 0.2993, 0.7007)]
@@ -41,7 +41,7 @@ def test_wilson_intervals(value, count, low, high):
 @pytest.mark.parametrize("name", ["scores.csv", "scores.json"])
 def test_scores_read_back_equal(name, tmp_path):
     other = {"size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"}
-    scores = to_frame([replace(SCORE, distinct=2), Score(**{**SCORE.__dict__, **other})])
+    scores = to_frame([replace(SCORE, n_distinct=2), Score(**{**SCORE.__dict__, **other})])
     write_scores(tmp_path / name, scores)
     pd.testing.assert_frame_equal(read_scores(tmp_path / name), scores)
     assert (tmp_path / name).read_text().count("0.30000000000000004") == 2
@@ -83,8 +83,8 @@ ENTRY = SCORE.__dict__ | {"value": 0.5}
         ("a.json", b'[{"method": "x"', r"a\.json is no complete JSON"),
         ("a.json", b'[{"value": NaN}]', r"a\.json, entry 1 is no score"),
         ("a.json", json.dumps([ENTRY, ENTRY | {"value": 1.5}]).encode(), "entry 2 .*coverage of 1.5 on 3 problems"),
-        ("a.json", json.dumps([ENTRY | {"distinct": 4}]).encode(), "4 of 3 problems cannot be distinct"),
-        ("a.json", json.dumps([ENTRY | {"distinct": 0}]).encode(), "0 of 3 problems cannot be distinct"),
+        ("a.json", json.dumps([ENTRY | {"n_distinct": 4}]).encode(), "4 of 3 problems cannot be distinct"),
+        ("a.json", json.dumps([ENTRY | {"n_distinct": 0}]).encode(), "0 of 3 problems cannot be distinct"),
         ("a.csv", b"x,y\n1,2\n", r"a\.csv, entry 1 is no score"),
         ("a.csv", b"\xff\xfe\x00", "is no file of scores"),
         ("a.csv", b"method\n" + b"x" * 200_000, r"a\.csv is no file of scores .*field larger"),

@@ -294,7 +294,7 @@ def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
 def test_means_and_least_of_draws_stand_apart_from_what_learned_from_all(tmp_path):
     def score(variant, value):
         named = {"method": "m", "domain": "d", "suite": "s", "split": "extrapolation", "seed": 13}
-        return Score(**named, variant=variant, metric="coverage", value=value, count=18)
+        return Score(**named, variant=variant, metric="coverage", value=value, n=18)
 
     def report(*scores):
         return write_report(tmp_path, to_frame(scores), attempts_frame([]), to_frame([])).read_text()

@@ -84,7 +84,7 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
     assert (run.key.method, run.key.suite) == ("contrastive-jumps", "some")
     (whole,) = select(saved_scores(run), metric="coverage", size=None).itertuples()
     problems = sgp.load_suite(MEASURED_ON).problems("gripper", MEASURED_ON)
-    assert whole.count == len(problems) == len({sgp.data.canonical_form(sgp.Task(each)) for each in problems}) == COUNT
+    assert whole.n == len(problems) == len({sgp.data.canonical_form(sgp.Task(each)) for each in problems}) == COUNT
     largest = max(entry.size for entry in suite.domain("gripper").splits["train"])
     assert {sgp.Task(problem).size for problem in problems} == {2 * largest}
     assert f"of {COUNT} |" in (folder / "card.md").read_text()

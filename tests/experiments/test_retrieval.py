@@ -43,12 +43,12 @@ def test_a_protocol_gives_its_scores(protocol):
     }
     values = scores[scores.metric == "hit@5"]
     assert values.value.between(0, 1).all()
-    assert len(set(zip(values.variant, values.domain, values.decoding, strict=True))) == len(values) == 2 * 2 * 2
+    assert len(set(zip(values.variant, values.domain, values.pool, strict=True))) == len(values) == 2 * 2 * 2
     for each in scores.itertuples():
         assert (each.suite, each.split, each.seed, each.method) == ("acpbench", protocol, 42, "displacements")
-        assert each.count >= 1
+        assert each.n >= 1
         assert "cores" in each.note
-    plans = {each.metric for each in scores.itertuples() if each.decoding == "paper" and "plan" in each.metric}
+    plans = {each.metric for each in scores.itertuples() if each.pool == "paper" and "plan" in each.metric}
     assert ("plan_exact_hit@1" in plans) == (protocol != "interpolation")
     sheet = retrieval_table(scores, "title")
     of_ferry = [row.words for row in sheet.rows if row.words[1] == "ferry"]
@@ -66,7 +66,7 @@ def lone(protocol, domain):
 @pytest.mark.parametrize("domain", ["ferry", "blocksworld", pytest.param("logistics", marks=pytest.mark.slow)])
 def test_lifted_displacements_follow_whole_plans_exactly(domain):
     scores = retrieved("plan-variant", ["displacements:renamed"], [domain])
-    found = {each.metric: each.value for each in scores.itertuples() if each.decoding in ("paper", "")}
+    found = {each.metric: each.value for each in scores.itertuples() if each.pool in ("paper", "")}
     assert found["closed_loop_exact"] == found["plan_exact_hit@1"] == found["hit@1"] == 1.0
     assert (found["acc@1"], found["plans"]) == (1.0, 4)
 
@@ -83,7 +83,7 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
     given = ["leave-one-out"], sgp.experiments.learners_of(names, SYMBOLS), ("ferry", "satellite"), (42,), CONFIG
     scores = sgp.experiments.retrieve("acpbench", *given, most=150, shots=(2,))
     assert {each.variant.partition("+shots=2+")[2] for each in scores.itertuples()} == {"from=satellite", "from=ferry"}
-    scores = scores[(scores.metric == "hit@1") & (scores.decoding == "hard")]
+    scores = scores[(scores.metric == "hit@1") & (scores.pool == "hard")]
     hits = scores.set_index(["method", "domain"]).value
     assert hits["displacements", "ferry"] == 1.0, "a transition of each schema is enough"
     assert hits["displacements", "ferry"] > hits["wl-displacements", "ferry"] > 0.1

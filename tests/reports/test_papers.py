@@ -35,7 +35,7 @@ def test_every_paper_has_its_numbers_and_tables_have_a_long_and_a_short_name():
 
 def symt_scores(variant, domain, **facts):
     words = {"method": "symt", "suite": "state-centric", "split": "extrapolation", "metric": "coverage", "value": 0.5}
-    return [Score(variant=variant, domain=domain, seed=seed, count=18, **(words | facts)) for seed in (13, 14)]
+    return [Score(variant=variant, domain=domain, seed=seed, n=18, **(words | facts)) for seed in (13, 14)]
 
 
 def test_fewer_epochs_and_sizes_of_our_transformers_stand_beside_the_printed():
@@ -60,7 +60,7 @@ TRACK = ("1", "3", "5", "6")
 
 def solved(number):
     printed = PAPER.printed(number).itertuples()
-    return {(each.variant, each.domain, each.split): (each.value * each.count, each.count) for each in printed}
+    return {(each.variant, each.domain, each.split): (each.value * each.n, each.n) for each in printed}
 
 
 def added(pairs):
@@ -101,12 +101,12 @@ def test_tables_are_made_of_committed_scores_of_ones_own_or_stand_empty_beside_t
 
 def ours(split, value, seed):
     facts = {"method": "aiw-ad", "variant": "exact", "domain": "ferry", "suite": "track", "metric": "coverage"}
-    return Score(**facts, split=split, seed=seed, value=value, count=10)
+    return Score(**facts, split=split, seed=seed, value=value, n=10)
 
 
 def test_ours_stand_beside_with_seeds_interval_budget_and_counted_problems():
     scores = [ours(split, value, seed) for split, value in zip(LEVELS, (1, 0.8, 0.3), strict=True) for seed in (1, 2)]
-    scores.append(replace(scores[0], split="", metric="training_seconds", value=600, count=0))
+    scores.append(replace(scores[0], split="", metric="training_seconds", value=600, n=0))
     scores += [replace(score, method="other", variant="else") for score in scores]
     scores = to_frame(scores)
     sheet = sgp.experiments.paper_table("aiw-ad", 1, scores)
@@ -150,8 +150,8 @@ def test_printed_means_are_those_of_the_rows_but_for_one():
 
 
 def retrieved(value, **fields):
-    facts = {"method": "embedplan", "variant": "minilm-atoms", "decoding": "hard", "domain": "ferry", "metric": "hit@5"}
-    facts |= {"suite": "acpbench", "split": "interpolation", "seed": 42, "count": 40, "distinct": 10}
+    facts = {"method": "embedplan", "variant": "minilm-atoms", "pool": "hard", "domain": "ferry", "metric": "hit@5"}
+    facts |= {"suite": "acpbench", "split": "interpolation", "seed": 42, "n": 40, "n_distinct": 10}
     return Score(**facts | fields, value=value)
 
 
@@ -160,9 +160,9 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval_in_one_line_over_a
         retrieved(0.8),
         retrieved(0.6, seed=123),
         retrieved(0.5, domain="grid"),
-        retrieved(0.9, method="displacements", variant="mean", seed=None, count=0, distinct=None),
-        retrieved(0.25, metric="acc@5", decoding="", count=0, distinct=None),
-        retrieved(499.0, metric="queries", decoding=""),
+        retrieved(0.9, method="displacements", variant="mean", seed=None, n=0, n_distinct=None),
+        retrieved(0.25, metric="acc@5", pool="", n=0, n_distinct=None),
+        retrieved(499.0, metric="queries", pool=""),
         retrieved(0.1, metric="coverage", variant="of-a-planner"),
     ]
     rows = sgp.experiments.paper_table("embedplan", 2, to_frame(scores)).rows

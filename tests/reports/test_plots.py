@@ -80,7 +80,7 @@ SOURCE = ProblemSource(sgp.get_domain("gripper"), "untyped", 0)
 def score(metric, value, **fields):
     facts = {"method": "m", "variant": "v", "selected_by": "dynamic", "domain": DOMAIN}
     facts |= {"suite": "scaling", "split": "scaling"}
-    return Score(**{**facts, "seed": 13, "metric": metric, "value": value, "count": 100, **fields})
+    return Score(**{**facts, "seed": 13, "metric": metric, "value": value, "n": 100, **fields})
 
 
 def both(ours):
@@ -96,8 +96,8 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
         score("scale", 118, note="2 cores; stopped after size 118, the largest to try"),
         score("sumcov", 104.5, note="2 cores; stopped after size 118, the largest to try"),
         score("ended_largest", 1),
-        score("scale", 40, selected_by="loss", count=2345, note="below 0.3 at 2 sizes in a row"),
-        score("sumcov", 30.25, selected_by="loss", count=2345),
+        score("scale", 40, selected_by="loss", n=2345, note="below 0.3 at 2 sizes in a row"),
+        score("sumcov", 30.25, selected_by="loss", n=2345),
         score("ended_fell", 1, selected_by="loss"),
         score("coverage", 0.5, size=118),
     ]
@@ -163,7 +163,7 @@ def test_any_metric_is_drawn_over_size_with_a_band_between_its_bounds():
     with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
         sgp.viz.scaling_curves(to_frame(curve("one", 1.0)), "length")
     assert sgp.viz.scaling_curves(to_frame([])).layout.title.text.startswith("Coverage over size")
-    scores = [score("coverage", 0.5, size=6, count=277), score("coverage", 1.0, size=5, count=34)]
+    scores = [score("coverage", 0.5, size=6, n=277), score("coverage", 1.0, size=5, n=34)]
     line, band = sgp.viz.scaling_curves(to_frame(scores)).data
     assert (list(line.x), list(line.y)) == ([5, 6], [1.0, 0.5])
     assert list(band.x) == [5, 6, 6, 5]

@@ -28,7 +28,7 @@ def row(outcome=Outcome.SOLVED, size=4, **fields):
 
 
 def score(metric="coverage", **fields):
-    facts = {**PLACE, "metric": metric, "value": 0.5, "count": 2, "note": "measured today"}
+    facts = {**PLACE, "metric": metric, "value": 0.5, "n": 2, "note": "measured today"}
     return Score(**facts | fields)
 
 
