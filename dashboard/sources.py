@@ -8,6 +8,7 @@ import streamlit as st
 
 import sgp
 from sgp.datasets.recorded import Recorded
+from sgp.datasets.subject import PlannerName
 from sgp.reports.papers import beside_ours
 from sgp.viewer.playback import playback
 
@@ -62,6 +63,12 @@ def _player_data(_recorded: Recorded, place: str, stamp: str) -> dict:
 def measured() -> pandas.DataFrame:
     """The measured scores of the data folder."""
     return sgp.load_scores()
+
+
+def scores_of(domain: str, planner: PlannerName) -> pandas.DataFrame:
+    """The measured scores of a planner in a domain."""
+    scores = measured()
+    return scores[(scores["domain"] == domain) & (scores["planner"] == planner.title)]
 
 
 @st.cache_resource(show_spinner=False)

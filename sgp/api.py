@@ -20,7 +20,7 @@ from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.generation import suite_of
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.recorded import Recorded, map_file, read_recorded
-from sgp.datasets.recording import read_rollouts, records
+from sgp.datasets.recording import read_rollouts, records, with_distances
 from sgp.datasets.runs import (
     Origin,
     Run,
@@ -372,10 +372,10 @@ def as_recorded(rollout: Rollout, run: RunLike, decoding: str = DEFAULT, planner
     """
     opened = open_run(run)
     policy = (planner or load_planner(opened, decoding)).policy
-    remaining = remaining_in_passing(rollout)
-    left = None if remaining is None else remaining.record()
     about = subject_of(opened, decoding=decoding).record()
-    head, *steps = records(rollout, about, why=step_records(rollout, policy), left=left)
+    made = records(rollout, about, why=step_records(rollout, policy))
+    left = remaining_in_passing(rollout)
+    head, *steps = made if left is None else with_distances(made, left.record())
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 

@@ -12,8 +12,17 @@ import work
 from basics import css, image, in_order, plain, run_page, several
 
 import sgp
-from sgp.analysis.failures import Failure, diagnosis, kind_of_outcome
+from sgp.analysis.failures import (
+    DIAGNOSED,
+    Failure,
+    Finding,
+    diagnose_splits,
+    diagnosis,
+    headline,
+    kind_of_outcome,
+)
 from sgp.datasets.recorded import Recorded
+from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import recording_command
 
 LIBRARY = sources.library()  # once a request: it looks at every file
@@ -111,9 +120,13 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
     """A failure: its step, the state there, the course of open goals, and the findings."""
     recorded, failure = _recorded, _failure
     address, primary, counts = LIBRARY.address_of(recorded), failure.primary, failure.open_goals
-    where = at(recorded, primary.step)
+    best = headline(recorded, failure)
+    shown = primary.step if isinstance(best, Finding) else best.steps[0]
+    title, where = primary.kind.words if isinstance(best, Finding) else best.sentence, at(recorded, shown)
     others = ", ".join(
-        to_step(recorded, each.step, f"{each.kind.words} at {at(recorded, each.step)}") for each in failure.findings[1:]
+        to_step(recorded, each.step, f"{each.kind.words} at {at(recorded, each.step)}")
+        for each in failure.findings
+        if each is not best
     )
     said = []
     for remark in diagnosis(recorded):
@@ -122,16 +135,45 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
         named = f"steps {first}" if rest else at(recorded, first)
         links = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
         said.append(f"<li>{escape(remark.sentence)} ({links}{more}).</li>")
-    drawn = sgp.viewer.drawn_state(recorded, primary.step)
+    drawn = sgp.viewer.drawn_state(recorded, shown)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
-        f"<article><h3>{to_step(recorded, primary.step, f'{primary.kind.words}: {where}')}</h3>"
+        f"<article><h3>{to_step(recorded, shown, f'{title}: {where}')}</h3>"
         f"<p>{escape(address['domain'])}, {escape(address['problem'])}, {escape(recorded.about.model)}, "
         f"{len(recorded.steps)} steps</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
         f"<figure>{image(course(failure), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
         f"<ul>{''.join(said)}</ul>{f'<p>Also: {others}.</p>' if others else ''}"
-        f"<p>{beside(recorded, primary.step)}</p></article>"
+        f"<p>{beside(recorded, shown)}</p></article>"
+    )
+
+
+SMALLER, LARGER = "interpolation", "extrapolation"  # splits that are compared
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
+    """The diagnosis of the first of some planners, each with a domain, that solves fewer of the larger problems."""
+    for domain, planner in subjects:
+        found = diagnose_splits(sources.scores_of(domain, planner), SMALLER, LARGER)
+        if found is not None and found.shares["coverage"][1] < found.shares["coverage"][0]:
+            break
+    else:
+        return ""
+    lines = "".join(
+        f'<tr><th scope="row">{escape(words)}</th>'
+        + "".join(
+            f'<td class="number">{share:.0%}</td><td><meter value="{share:.3f}"></meter></td>' for share in shares
+        )
+        + "</tr>"
+        for words, shares in ((DIAGNOSED[metric], shares) for metric, shares in found.shares.items())
+    )
+    heads = "".join(f'<th scope="colgroup" colspan="2">{each}</th>' for each in ("smaller problems", "larger problems"))
+    return (
+        f"<h3>Why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
+        f"<p>{escape(found.sentence)}</p>"
+        f'<table class="failures"><thead><tr><th scope="col">measured by sgp diagnose</th>{heads}</tr></thead>'
+        f"<tbody>{lines}</tbody></table>"
     )
 
 
@@ -180,16 +222,21 @@ def show_recorded() -> None:
     order = {kind: place for place, kind in enumerate(sgp.analysis.FailureKind)}
     solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
 
-    def interest(each: tuple[Recorded, Failure]) -> tuple[int, int, str]:
+    failures_in = Counter(LIBRARY.address_of(each)["domain"] for each, _ in found)
+
+    def interest(each: tuple[Recorded, Failure]) -> tuple[int, int, int]:
         recorded, failure = each
         domain = LIBRARY.address_of(recorded)["domain"]
-        return -solved[recorded.about.planner], order[failure.primary.kind], domain
+        return -solved[recorded.about.planner], -failures_in[domain], order[failure.primary.kind]
 
     shown.sort(key=interest)
     st.caption(
         f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts failed; those of the best planners first. "
         "Click a title to open the player at the failure, a step number to open that step."
     )
+    subjects = in_order((each.about.domain, each.about.planner) for each, _ in shown)
+    if said := explanation(tuple(subjects)):
+        st.html(f'{STYLE}<section class="failures why">{said}</section>')
     with st.expander("Counts and definitions"):
         show_counts(
             Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),

@@ -5,6 +5,7 @@ import streamlit as st
 from basics import css, encoded, number, plain, run_page
 
 import sgp
+from sgp.analysis.failures import Diagnosis, diagnose_splits
 from sgp.datasets.recorded import Recorded
 
 GUESS = "Guess first: which action does the model take?"
@@ -18,6 +19,12 @@ draw = st.components.v2.component(
 def tour(path: str, stamp: int) -> sgp.viewer.Tour:
     """The recorded tour, read again when its file changes."""
     return sgp.viewer.read_tour(path)
+
+
+def diagnosis(found: sgp.viewer.Tour) -> Diagnosis | None:
+    """The measured diagnosis of the planner that fails, on smaller and on larger problems."""
+    about = found.failure.about
+    return diagnose_splits(sources.scores_of(about.domain, about.planner), "interpolation", "extrapolation")
 
 
 def go(stop: int) -> None:
@@ -105,7 +112,8 @@ def main() -> None:
         ".stMainBlockContainer [data-testid=stCaptionContainer] p { font-size: .95rem; }</style>"
     )
     show_bar(place)
-    stop = found.stop(place, choose_round(found) if titles[place] == "Colours" else 0)
+    level = choose_round(found) if titles[place] == "Colours" else 0
+    stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None)
     st.markdown(plain(stop.words))
     if titles[place] == "Nearest successor" and not guessed(found):
         stop = stop._replace(bars=(), heading="")

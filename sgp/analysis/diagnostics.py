@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from sgp.analysis.explanations import comparable
 from sgp.datasets.generation import form_of, with_names
-from sgp.datasets.recorded import recorded_left, regrets
+from sgp.datasets.recorded import Bounds, encode_bounds, regrets
+from sgp.datasets.recording import Distances
 from sgp.errors import ConfigurationError, InputError, UnsolvableProblem
 from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.clock import LimitReached
@@ -336,34 +337,44 @@ Edge = tuple[State, State, int]  # from a state to another one by so many action
 
 @dataclass(frozen=True)
 class Remaining:
-    """The number of actions to the goal from each state of a rollout, including the last one.
+    """Bounds on the number of actions to the goal: from each state of a rollout, the last included, and each candidate.
 
-    Infinite in a dead end, None if no plan is known. If `optimal`, the whole state space was searched; otherwise they
-    are upper bounds by the best known plans.
+    Equal bounds are exact; both are infinite in a dead end, the upper one is infinite if no plan is known.
     """
 
-    actions: tuple[float | None, ...]
-    optimal: bool
+    states: tuple[Bounds, ...]
+    candidates: tuple[tuple[Bounds, ...], ...]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the distances of all states are exact."""
+        return all(low == high for low, high in self.states)
+
+    def record(self) -> Distances:
+        """The bounds as stored in a rollout's record (`with_distances`)."""
+        return list(map(encode_bounds, self.states)), [list(map(encode_bounds, some)) for some in self.candidates]
 
     def regrets(self, rollout: Rollout) -> list[float | None]:
-        """The regret of each step (`sgp.datasets.recorded`)."""
-        return regrets(self.actions, (len(step.successor.actions) for step in rollout.steps))
-
-    def record(self) -> dict[str, Any]:
-        """The distances as stored in a rollout's record (`left`)."""
-        return recorded_left(self.actions, self.optimal)
+        """The proved regret of each step (`sgp.datasets.recorded`)."""
+        return regrets(self.states, (len(step.successor.actions) for step in rollout.steps))
 
 
 def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
     """The exact distances by expanding the whole state space, up to symmetry; None beyond `space` states."""
-    states = _states(rollout)
+    return next(exactly_remaining(rollout.task, [rollout], space), None)
+
+
+def exactly_remaining(task: Task, rollouts: Sequence[Rollout], space: int) -> Iterator[Remaining]:
+    """Yield the exact distances of rollouts of one task by one expansion; nothing beyond `space` states."""
     for up_to_symmetry in (True, False):  # a state can be symmetric to none of the representatives by its names
-        whole = StateSpace.expand(rollout.task, space, up_to_symmetry)
+        whole = StateSpace.expand(task, space, up_to_symmetry)
         if whole is None:
-            return None
-        if not up_to_symmetry or all(whole.place(state) is not None for state in states):
-            return Remaining(tuple(whole.distance(states).tolist()), True)
-    return None
+            return
+        states = list({state for rollout in rollouts for state in _all_states(rollout)})
+        known = {state: (each, each) for state, each in whole.find_distances(states).items()}
+        if len(known) == len(states):
+            yield from (_remaining(rollout, known) for rollout in rollouts)
+            return
 
 
 def remaining_in_passing(rollout: Rollout) -> Remaining | None:
@@ -380,40 +391,60 @@ def remaining(
     expert: Sequence[Action] = (),
     space: int = SPACE,
     samples: int = SAMPLES,
-    stages: Sequence[Stage] = QUICK,
+    optimal: Sequence[Stage] = QUICK[:1],
+    satisficing: Sequence[Stage] = QUICK[1:],
+    known: dict[State, Bounds] | None = None,
 ) -> Remaining:
     """The distances of a rollout's states, exact if the state space has at most `space` states.
 
-    Otherwise upper bounds by known plans: the expert's, those of Fast Downward from up to `samples` evenly chosen
-    states, and the steps of the rollout itself, in both directions if an action can be undone at once.
+    Otherwise bounds: optimal plans of Fast Downward from up to `samples` evenly chosen states are exact, those of the
+    `satisficing` stages and of the expert are upper bounds, and all of them are passed on along actions. `known` has
+    bounds of states of the same task, and is extended.
     """
-    exact = remaining_exactly(rollout, space)
+    exact = remaining_exactly(rollout, space) if space else None
     if exact is not None:
         return exact
-    task, states = rollout.task, _states(rollout)
-    edges = [(step.state, step.successor.state, len(step.successor.actions)) for step in rollout.steps]
-    edges += [
-        (after, before, 1)
-        for before, after, taken in edges
-        if taken == 1 and any(successor.state == before for successor in task.successors(after))
-    ]
-    known = {state: 0.0 if task.is_goal(state) else math.inf for state in states}
-    for place, state in enumerate(Trajectory.of(task, tuple(expert)).states if expert else ()):
-        known[state] = min(known.get(state, math.inf), float(len(expert) - place))
-    dead, different = set[State](), list(dict.fromkeys(states))
+    task, known = rollout.task, {} if known is None else known
+    different = list(dict.fromkeys(_states(rollout)))
+    if expert:
+        _learn(known, task, task.init, expert, exact=False)
     places = np.unique(np.linspace(0, len(different) - 1, min(samples, len(different))).round().astype(int))
     for place in track(places.tolist(), f"plans from states of {task.name}", len(places)):
         state = different[place]
+        low, high = known.get(state, (0.0, math.inf))
+        if low == high:
+            continue
+        if task.is_goal(state):
+            known[state] = (0.0, 0.0)
+            continue
         try:
-            plan = find_plan(task.restarted(state), stages).plan
+            plan = find_plan(task.restarted(state), optimal).plan
+            exactly = plan is not None
+            if plan is None and satisficing:
+                plan = find_plan(task.restarted(state), satisficing).plan
         except UnsolvableProblem:
-            dead.add(state)
+            known[state] = (math.inf, math.inf)
             continue
         if plan is not None:
-            known[state] = min(known[state], float(len(plan)))
-    _relax(known, edges)
-    left = {state: None if distance == math.inf else distance for state, distance in known.items()}
-    return Remaining(tuple(math.inf if state in dead else left[state] for state in states), False)
+            _learn(known, task, state, plan, exactly)
+    for state in dict.fromkeys(_all_states(rollout)):
+        known.setdefault(state, (0.0, 0.0) if task.is_goal(state) else (1.0, math.inf))
+    _relax(known, _edges(rollout))
+    return _remaining(rollout, known)
+
+
+def _learn(known: dict[State, Bounds], task: Task, state: State, plan: Sequence[Action], exact: bool) -> None:
+    """Extend the bounds by a plan from a state: every rest of an optimal plan is optimal."""
+    for length in range(len(plan), -1, -1):
+        low, high = known.get(state, (float(length > 0), math.inf))
+        known[state] = (float(length) if exact else low, min(high, float(length)))
+        if length:
+            state = task.apply(state, plan[len(plan) - length])
+
+
+def _remaining(rollout: Rollout, known: Mapping[State, Bounds]) -> Remaining:
+    candidates = (tuple(known[each.state] for each in step.candidates) for step in rollout.steps)
+    return Remaining(tuple(known[state] for state in _states(rollout)), tuple(candidates))
 
 
 def _states(rollout: Rollout) -> list[State]:
@@ -421,12 +452,26 @@ def _states(rollout: Rollout) -> list[State]:
     return [*(step.state for step in rollout.steps), rollout.end]
 
 
-def _relax(known: dict[State, float], edges: Sequence[Edge]) -> None:
-    """Lower the known distances along the edges until nothing changes (Bellman-Ford)."""
+def _all_states(rollout: Rollout) -> list[State]:
+    """The states of a rollout, then those of its candidates."""
+    return [*_states(rollout), *(each.state for step in rollout.steps for each in step.candidates)]
+
+
+def _edges(rollout: Rollout) -> list[Edge]:
+    """From states to candidates and, where one action undoes another, back."""
+    forth = {(step.state, each.state, len(each.actions)) for step in rollout.steps for each in step.candidates}
+    after = {state: {each.state for each in rollout.task.successors(state)} for _, state, taken in forth if taken == 1}
+    return [*forth, *((state, before, 1) for before, state, taken in forth if taken == 1 and before in after[state])]
+
+
+def _relax(known: dict[State, Bounds], edges: Sequence[Edge]) -> None:
+    """Tighten bounds along the edges until nothing changes (Bellman-Ford)."""
     changed = True
     while changed:
         changed = False
-        for before, after, taken in reversed(edges):
-            if known[after] + taken < known[before]:
-                known[before] = known[after] + taken
-                changed = True
+        for before, after, taken in edges:
+            (low, high), (low_after, high_after) = known[before], known[after]
+            if high_after + taken < high:
+                known[before], changed = (low, high_after + taken), True
+            if low - taken > low_after:
+                known[after], changed = (low - taken, high_after), True

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgp.datasets.recorded import Recorded, atom_of, cost_of, marks_in
 from sgp.domains import words_of
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Mark, Outcome, tie_margin
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
 _TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
@@ -189,7 +192,8 @@ def _idle(recorded: Recorded) -> Iterator[Remark]:
         (common, _), *_ = Counter(found.values()).most_common(1)
         example = words_of(recorded.domain).sentence(Action(*atom_of(common)))
         what = f"an action that changes nothing ranks first, such as '{example}'"
-        yield Remark(f"On {_of(found, recorded)} {what}: the model rates the current state best", tuple(found))
+        why = "the current state is nearer to the prediction than any successor"
+        yield Remark(f"On {_of(found, recorded)} {what}: {why}. Such an action is never taken", tuple(found))
 
 
 def _circles(recorded: Recorded) -> Iterator[Remark]:
@@ -255,23 +259,70 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
 
 def _off(recorded: Recorded) -> Iterator[Remark]:
     """Where it leaves the expert's plan, and how the model ranks the expert's action there."""
-    for number, step, plan, follows in _beside_expert(recorded):
-        if not plan:
-            return
-        if follows:
-            continue
-        theirs = [each for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
-        if theirs:
-            cost = min(map(cost_of, theirs))
-            rank = 1 + sum(cost_of(each) < cost for each in step["candidates"])
-            taken = cost_of(step["candidates"][step["chosen"]])
+    for number, rank, step in _first_departure(recorded):
+        what = "the expert's action is not among the candidates"
+        if rank is not None:
+            cost, taken = (
+                sorted(map(cost_of, step["candidates"]))[rank - 1],
+                cost_of(step["candidates"][step["chosen"]]),
+            )
             equal = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
             what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
             what += ", at the same cost as the chosen one" if equal else ""
-        else:
-            what = "the expert's action is not among the candidates"
         yield Remark(f"The rollout leaves the expert's plan at step {number}; {what}", (number,))
-        return
+
+
+def _first_departure(recorded: Recorded) -> Iterator[tuple[int, int | None, Mapping[str, Any]]]:
+    """The step that leaves the expert's plan, if one does, and the rank of the expert's action there."""
+    for number, step, plan, follows in _beside_expert(recorded):
+        if not plan:
+            return
+        if not follows:
+            theirs = [cost_of(each) for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
+            better = [each for each in step["candidates"] if theirs and cost_of(each) < min(theirs)]
+            yield number, 1 + len(better) if theirs else None, step
+            return
+
+
+def headline(recorded: Recorded, failure: Failure) -> Finding | Remark:
+    """What explains a failure best: an expert's action that is ranked in the worse half, else the primary finding."""
+    with recorded.reading():
+        for number, rank, step in _first_departure(recorded):
+            if rank is not None and 2 * rank > len(step["candidates"]) > 3:
+                return Remark(f"the model ranks the expert's action {rank} of {len(step['candidates'])}", (number,))
+    return failure.primary
+
+
+DIAGNOSED = {
+    "expert_top1": "decisions with the expert's action ranked first",
+    "indistinguishable": "successors that the model cannot tell apart",
+    "unseen": "features that training never saw",
+    "perfect_coverage": "solved if every prediction were perfect",
+    "coverage": "solved",
+}  # metrics of `sgp diagnose`, in words
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A planner on smaller and on larger problems: the share of each metric of DIAGNOSED, and a sentence."""
+
+    sentence: str
+    shares: Mapping[str, tuple[float, float]]
+
+
+def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosis | None:
+    """Diagnose a planner from its scores in one domain by the metrics of `sgp diagnose`; None if some are missing."""
+    means = scores[scores["size"].isna()].groupby(["metric", "split"])["value"].mean()
+    if any((metric, split) not in means for metric in DIAGNOSED for split in (smaller, larger)):
+        return None
+    shares = {metric: (float(means[metric, smaller]), float(means[metric, larger])) for metric in DIAGNOSED}
+    (few, many), (_, perfect), (_, solved) = (shares[each] for each in ("expert_top1", "perfect_coverage", "coverage"))
+    sentence = (
+        f"On larger problems the model ranks the expert's action first in {many:.0%} of the decisions; on smaller ones "
+        f"in {few:.0%}. It leaves {1 - solved:.0%} of the larger problems unsolved; with perfect predictions "
+        f"{1 - perfect:.0%} would be unsolved, because of the features."
+    )
+    return Diagnosis(sentence, shares)
 
 
 def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str = "steps", one: str = "step") -> str:

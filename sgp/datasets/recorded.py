@@ -30,6 +30,7 @@ PACKED = ".gz"  # suffix of compressed files, which take about a fifteenth of th
 _STEP = re.compile(r'\{"record": ?"step"')
 _CACHED = 16  # rollouts of a file whose steps are cached
 DEAD_END = "dead end"  # recorded number of remaining actions if no plan leads to the goal
+Bounds = tuple[float, float]  # lower and upper bound on the number of remaining actions
 
 
 class Standing(NamedTuple):
@@ -237,25 +238,37 @@ def _parsed(path: Path | str, number: int, line: str) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def regrets(left: Sequence[float | None], taken: Iterable[int]) -> list[float | None]:
-    """Regret of each step: its actions plus the remaining actions after it, minus the remaining actions before it.
+def regrets(left: Sequence[Bounds], taken: Iterable[int]) -> list[float | None]:
+    """Regret of each step as far as it is proved: its actions plus the remaining ones after it, minus those before it.
 
-    `left` has the remaining actions of every state [steps + 1], infinite in a dead end and None if unknown. `taken` has
-    the actions of each step. The regret is 0 on an optimal path, infinite for the step into a dead end, None if unknown
-    or within a dead end.
+    `left` bounds the remaining actions of every state [steps + 1]; `taken` has the actions of each step. The regret is
+    the smallest possible one if that is positive, 0 if no regret is possible, infinite for the step into a dead end,
+    and None otherwise (unknown, or within a dead end).
     """
-    return [
-        None if before is None or after is None or before == math.inf else actions + after - before
-        for before, after, actions in zip(left, left[1:], taken, strict=False)
-    ]
+    found: list[float | None] = []
+    for (low, high), (low_after, high_after), actions in zip(left, left[1:], taken, strict=False):
+        if low == math.inf or (low_after == math.inf and high == math.inf):
+            found.append(None)
+        elif low_after + actions > high:
+            found.append(low_after + actions - high)
+        else:
+            found.append(0.0 if high_after + actions <= low else None)
+    return found
 
 
-def recorded_left(actions: Iterable[float | None], optimal: bool) -> dict[str, Any]:
-    """Encode the remaining actions for a record's head, without infinities, and whether they are minimal."""
-    return {"actions": [DEAD_END if each == math.inf else each for each in actions], "optimal": optimal}
+def encode_bounds(bounds: Bounds) -> Any:
+    """Bounds as stored in a record: a number if they are equal, else [lower, upper] with None for infinity."""
+    low, high = bounds
+    if low == high:
+        return DEAD_END if low == math.inf else low
+    return [low, None if high == math.inf else high]
 
 
-def read_left(left: Mapping[str, Any]) -> tuple[list[float | None], bool]:
-    """Decode the remaining actions of every state, and whether they are minimal, from a record's head."""
-    actions = [math.inf if each == DEAD_END else None if each is None else float(each) for each in left["actions"]]
-    return actions, bool(left["optimal"])
+def decode_bounds(stored: Any) -> Bounds:
+    """Decode `encode_bounds`. Raises TypeError and ValueError for other values."""
+    if stored == DEAD_END:
+        return math.inf, math.inf
+    if isinstance(stored, list):
+        low, high = stored
+        return float(low), math.inf if high is None else float(high)
+    return float(stored), float(stored)

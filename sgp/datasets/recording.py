@@ -23,6 +23,8 @@ from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written
 from sgp.planning.task import State, Successor, Task
 
+Distances = tuple[list[Any], list[list[Any]]]  # of the states [steps + 1] and of each step's candidates
+
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
     """Write rollouts to one JSONL file atomically; `about` describes the model (`Subject`)."""
@@ -44,14 +46,12 @@ def records(
     about: Mapping[str, Any] | None = None,
     expert: Sequence[Action] = (),
     why: Sequence[Mapping[str, Any]] = (),
-    left: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of one rollout in file format.
 
     `expert` is an expert's plan for the same problem. `why` explains the choice of each step: the other candidate
     (`against`), the compared quantity (`measure`), a list of features with values and shares (`why`), and the same
-    against further candidates (`others`). `left` has the number of `actions` left at each state [steps + 1], None if
-    unknown, and whether they are `optimal`.
+    against further candidates (`others`).
     """
     task = rollout.task
     yield {
@@ -70,7 +70,6 @@ def records(
         "steps": len(rollout.steps),
         "about": dict(about or {}),
         "expert": [str(action) for action in expert],
-        **({} if left is None else {"left": dict(left)}),
     }
     for step, because in zip(rollout.steps, why or repeat({}, len(rollout.steps)), strict=True):
         yield {
@@ -81,6 +80,16 @@ def records(
             **_written(step.written),
             **because,
         }
+
+
+def with_distances(found: Iterable[Mapping[str, Any]], left: Distances) -> Iterator[dict[str, Any]]:
+    """Yield the records of a rollout with the number of actions left (`encode_bounds`) at its states and candidates."""
+    head, *steps = found
+    states, candidates = left
+    yield {**head, "left": states}
+    for step, distances in zip(steps, candidates, strict=True):
+        pairs = zip(step["candidates"], distances, strict=True)
+        yield {**step, "candidates": [{**each, "left": one} for each, one in pairs]}
 
 
 def _candidates(task: Task, step: Step) -> Iterator[dict[str, Any]]:
@@ -105,11 +114,12 @@ def read_rollouts(path: Path | str) -> list[Rollout]:
     return [replayed(recorded) for recorded in read_recorded(path)]
 
 
-def replayed(recorded: Recorded) -> Rollout:
-    """Replay a recorded rollout. Raises StoreError if its atoms differ from the replay."""
+def replayed(recorded: Recorded, task: Task | None = None) -> Rollout:
+    """Replay a recorded rollout, in its problem's `task` if given. Raises StoreError if its atoms differ."""
     head = recorded.head
     with recorded.reading():
-        task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal")))
+        problem = Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal"))
+        task = task or Task(problem)
         steps = []
         state = task.init
         if _texts(task.atoms(state)) != head["initial"]:

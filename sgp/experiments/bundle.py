@@ -28,7 +28,7 @@ from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.errors import InputError, SuiteError
 from sgp.evaluation.attempts import subject_of
 from sgp.experiments.joint import train_jointly
-from sgp.experiments.record import record
+from sgp.experiments.record import add_distances, record
 from sgp.files import write_json, write_text
 from sgp.methods.loading import load_planner, shipped_folder
 from sgp.planning.pddl import Problem
@@ -38,7 +38,7 @@ from sgp.planning.task import State, Task
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.progress import track
 from sgp.reports.card import save_scores
-from sgp.viewer.library import recorded_folder
+from sgp.viewer.library import recorded_folder, rollout_files
 from sgp.workers import Folder, cores
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -114,7 +114,21 @@ def rollouts(
     folder = out or recorded_folder()
     for path in record(folder, suite, jobs=jobs or cores()):
         typer.echo(path)
+    distances(folder)
     typer.echo(record_tour(folder, suite, next(iter(load_suite(suite).domains)), jobs or cores()))
+
+
+@app.command()
+def distances(
+    folder: Annotated[Path | None, typer.Argument()] = None,
+    match: Annotated[str, typer.Option(help="Begin of the files' names.")] = "",
+    space: Annotated[int, typer.Option(help="Largest state space that is expanded.")] = 9_000_000,
+    seconds: Annotated[float, typer.Option(help="Time limit for an optimal plan from one state.")] = 20.0,
+) -> None:
+    """Add the distances to the goal to recorded rollouts that have none."""
+    files = [file for file in rollout_files(folder or recorded_folder()) if file.name.startswith(match)]
+    for path in add_distances(files, space, seconds):
+        typer.echo(path)
 
 
 TOUR_METHOD, TOUR_VARIANT = "state-centric", "wl-xgboost-delta"

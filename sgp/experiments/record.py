@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +13,12 @@ import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
-from sgp.analysis.diagnostics import remaining, remaining_exactly, remaining_in_passing
+from sgp.analysis.diagnostics import exactly_remaining, remaining, remaining_in_passing
 from sgp.analysis.explanations import step_records
 from sgp.api import Evaluation, evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
-from sgp.datasets.recorded import PACKED, map_file
-from sgp.datasets.recording import records, write_records
+from sgp.datasets.recorded import PACKED, Bounds, Recorded, map_file, read_recorded
+from sgp.datasets.recording import records, replayed, with_distances, write_records
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
@@ -28,9 +28,10 @@ from sgp.evaluation.scores import write_scores
 from sgp.installed import has_dashboard
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
-from sgp.planning.experts import LAMA_FIRST
+from sgp.planning.experts import LAMA_FIRST, OPTIMAL, PATTERN_DATABASES
+from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task, Trajectory
+from sgp.planning.task import State, Task, Trajectory
 from sgp.planning.validation import confirm
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import track
@@ -40,8 +41,7 @@ from sgp.viewer.library import own_rollouts_folder, rollout_files
 from sgp.workers import run_tasks
 
 SPLIT = "extrapolation"
-_SPACE = 400_000  # largest state space that is expanded to know what is left
-_SEARCHED = 256  # most states of a rollout from which plans are searched for in a larger one
+_SEARCHED = 256  # most states of a rollout from which plans are searched
 _BRIEFLY = (replace(LAMA_FIRST, seconds=5.0),)
 
 
@@ -126,6 +126,30 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     return files
 
 
+def add_distances(files: Iterable[Path], space: int, seconds: float) -> Iterator[Path]:
+    """Add the distances to the goal to files of one recorded rollout each; yield each file that was written.
+
+    They are exact if the state space has at most `space` states; otherwise `remaining` bounds them, with `seconds` for
+    an optimal plan from each state. Files that have distances are skipped, so that an interrupted call can be repeated.
+    """
+    optimal = (replace(OPTIMAL, seconds=1.0), replace(PATTERN_DATABASES, seconds=seconds))
+    groups: dict[str, list[tuple[Path, Recorded]]] = {}
+    for file in files:
+        for recorded in read_recorded(file):
+            if not isinstance(recorded.head.get("left"), list):
+                groups.setdefault(recorded.head["sha256"], []).append((file, recorded))
+    for group in track(sorted(groups.values(), key=lambda group: len(group[0][1].problem.objects)), "distances"):
+        task = replayed(group[0][1]).task
+        rollouts = [replayed(recorded, task) for _, recorded in group]
+        exact = list(exactly_remaining(task, rollouts, space))
+        known: dict[State, Bounds] = {}
+        for place, ((file, recorded), rollout) in enumerate(zip(group, rollouts, strict=True)):
+            plan = [action for line in recorded.head["expert"] for action in parse_plan(line, recorded.place)]
+            left = exact[place] if exact else remaining(rollout, plan, 0, _SEARCHED, optimal, _BRIEFLY, known)
+            write_records(file, with_distances([recorded.head, *recorded.steps], left.record()))
+            yield file
+
+
 def _by_size(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Attempts at different problems, by objects and then by name."""
     different = {each.sha256: each for each in reversed(attempts)}
@@ -150,10 +174,9 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = step_records(rollout, policy)
         about = subject_of(run, suite.name, split=SPLIT).record()
-        left = remaining_exactly(rollout, _SPACE) if thorough else remaining_in_passing(rollout)
-        if thorough and left is None and len({rollout.end, *(step.state for step in rollout.steps)}) <= _SEARCHED:
-            left = remaining(rollout, plan, 0, _SEARCHED, _BRIEFLY)
-        write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
+        left = None if thorough else remaining_in_passing(rollout)
+        made = records(rollout, about, plan, why)
+        write_records(file, made if left is None else with_distances(made, left.record()))
         written += [file, *map_run(run.folder, [file], thorough)[1:]]  # alone, it has room for all its candidates
     return written
 

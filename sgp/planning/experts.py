@@ -56,6 +56,7 @@ SATISFICING = Stage("gbfs-ff", 300.0, search="eager_greedy([ff()])")  # state-ce
 STAGES = (OPTIMAL, SATISFICING)
 # Dynamic validation, section 4, with its limits of 20 minutes and 64 GB scaled to a desktop machine.
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
+PATTERN_DATABASES = Stage("astar-ipdb", 60.0, search="astar(ipdb(max_time=4))")  # Haslum et al. 2007
 LAMA_FIRST = Stage("lama-first", 300.0, alias="lama-first")  # LAMA's first plan (Richter and Westphal 2010)
 LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: plans of decreasing cost until the time limit
 # For problems that are mostly too large for optimal plans: an optimal plan if A* is fast, else any plan.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ class StateSpace:
     table: Words2D  # [n, w], the initial state first
     distances: NDArray[np.float64]  # [n]
     _symmetry: Symmetry
-    _places: dict[Hashable, int]  # indices of states by key
 
     @classmethod
     def expand(cls, task: Task, most: int, up_to_symmetry: bool = False) -> StateSpace | None:
@@ -43,8 +43,12 @@ class StateSpace:
         if len(table) > most:
             return None
         steps = goal_distances(grouped(targets, origins, len(table)), goals)
-        places = {row: place for place, row in enumerate(rows_as_bytes(_keys(ground.symmetry, table)))}
-        return cls(task, table, np.where(steps < 0, np.inf, steps), ground.symmetry, places)
+        return cls(task, table, np.where(steps < 0, np.inf, steps), ground.symmetry)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        """The indices of states by key."""
+        return {row: place for place, row in enumerate(rows_as_bytes(_keys(self._symmetry, self.table)))}
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -75,6 +79,19 @@ class StateSpace:
         """Return the shortest plan lengths [b] from states."""
         rows = [self._words(self.task.fluents(state)) for state in states]
         return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), self.table.shape[1]))
+
+    def find_distances(self, states: Sequence[State]) -> dict[State, float]:
+        """Return the distances of those of the states that are in the table, by passing through it once.
+
+        This needs far less memory than `distance`, whose index of a large table is larger than the table.
+        """
+        size, rows = 1 << 20, [self._words(self.task.fluents(state)) for state in states]
+        wanted = dict(zip(states, rows_as_bytes(_keys(self._symmetry, np.array(rows, np.uint64))), strict=True))
+        keys, found = set(wanted.values()), dict[Hashable, float]()
+        for start in range(0, len(self), size):
+            some = rows_as_bytes(_keys(self._symmetry, self.table[start : start + size]))
+            found |= {row: float(self.distances[start + place]) for place, row in enumerate(some) if row in keys}
+        return {state: found[key] for state, key in wanted.items() if key in found}
 
     def distance_beyond(self, choice: Candidates) -> NDArray[np.float64]:
         """Return the shortest plan lengths [b] from candidates, without building their states."""

@@ -12,8 +12,9 @@ const MARKS = {
   rejected: ["✕", "rejected"],
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
+  best: ["◆", "best"],
 };
-const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["open", 1], ["notes"]];
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["left", 1], ["open", 1], ["notes"]];
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
@@ -40,8 +41,8 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
     pickBeside(BESIDE[event.key]);
   }
 
-  /** `picked` and `pointed` are ranks or null, `shown` the rank that the page is about; `all` and `settled` say how many rows. */
-  function render(step, number_, { picked, pointed, shown: rank, all, settled }) {
+  /** `picked` and `pointed` are ranks or null, `shown` the rank that the page is about; `all` and `settled` say how many rows; `hidden`: not what is left. */
+  function render(step, number_, { picked, pointed, shown: rank, all, settled, hidden }) {
     const candidates = step ? step.candidates : [];
     title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: the rollout ends here";
     const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
@@ -54,10 +55,11 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
       row.hide(!candidate);
       if (!candidate) return;
       const index = candidate.rank - 1;
-      const looks = { chosen: index === step.chosen, closed: step.shut.includes(index), picked: index === picked, pointed: index === pointed };
+      const looks = { chosen: index === step.chosen, closed: step.unavailable.includes(index), picked: index === picked, pointed: index === pointed };
       const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
+      if (step.best?.includes(index) && !hidden) marks.push("best");
       const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
-      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, String(candidate.open)];
+      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, hidden ? "?" : leftInWords(candidate.left), String(candidate.open)];
       const look = Object.keys(looks).filter((each) => looks[each]).join(" "); // prettier-ignore
       row.show(texts, inWords(candidate), marks.map((mark) => markOf(mark, candidate)), look, index === (picked ?? step.chosen));
     });
@@ -66,15 +68,15 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
   return { element: h("section", { class: "candidates" }, title, scroll, more), scroll, render };
 }
 
-/** A mark's symbol and words; "same as" names its twin. */
+/** A mark's symbol and words; "same as" names the other candidate. */
 function markOf(mark, candidate) {
   const [symbol, words] = MARKS[mark];
-  return [symbol, mark === "collapsed" && candidate.twin !== null ? `${words} ${candidate.twin + 1}` : words];
+  return [symbol, mark === "collapsed" && candidate.same_as !== null ? `${words} ${candidate.same_as + 1}` : words];
 }
 
 /** A row of the candidates' table, whose cells are written only where they change. */
 function tableRow(body) {
-  const texts = Array.from({ length: 5 }, () => document.createTextNode(""));
+  const texts = Array.from({ length: 6 }, () => document.createTextNode(""));
   const marksCell = h("td", { class: "marks" });
   const cells = texts.map((text, place) => h("td", { class: place === 1 ? "" : "number" }, place === 1 ? h("code", {}, text) : text));
   const element = h("tr", {}, ...cells, marksCell);

@@ -83,10 +83,10 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
 def _side(recorded: Recorded) -> dict[str, Any]:
     """One side's frames, candidates and map; actions are indices into texts and, if possible, sentences."""
     data = playback(recorded)
-    fields = ("rank", "actions", "cost", "gap", "marks", "open", "twin")
+    fields = ("rank", "actions", "cost", "gap", "marks", "open", "same_as", "left")
     steps = [
         {
-            **{name: step[name] for name in ("chosen", "tie", "shut")},
+            **{name: step[name] for name in ("chosen", "tie", "unavailable", "best") if name in step},
             "candidates": [{name: each[name] for name in fields if name in each} for each in step["candidates"]],
         }
         for step in data["steps"]

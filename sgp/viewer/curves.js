@@ -1,19 +1,24 @@
-// Open goals and cost over the steps, with plateau and ties marked.
+// Actions left, open goals and cost over the steps, with plateau and ties marked.
 
-/** Open goals and cost over the steps, above each other; returns what moves the cursor. `narrow`: in half of the width. */
+/** Actions left (if recorded), open goals and cost over the steps, above each other; returns what moves the cursor. `narrow`: in half of the width. */
 function drawCurves(box, rollout, go, narrow) {
   const width = narrow ? 400 : 640;
-  const height = narrow ? 172 : 74;
   const [left, right, top] = [10, 10, 20];
   const last = rollout.steps.length;
   const x = (place) => left + ((width - left - right) * place) / Math.max(last, 1);
   const costs = rollout.steps.map((step) => step.candidates[step.chosen].cost);
+  const lefts = rollout.frames.map((frame) => (frame.left === undefined ? [0, Infinity] : boundsOf(frame.left)));
+  const known = lefts.some(([, high]) => high < Infinity);
+  const most = lefts.map(([low, high]) => (high < Infinity ? high : null));
+  const exact = lefts.every(([low, high]) => low === high);
   const curves = [
+    ...(known ? [{ title: exact ? "optimal actions left" : "actions left (area: from lower to upper bound)", values: most, under: lefts.map(([low]) => low), colour: "var(--ink)", low: 0 }] : []),
     { title: "open goals", values: rollout.frames.map((frame) => frame.open), colour: "var(--blue)", low: 0, steps: true },
     { title: "cost of the chosen", values: costs, colour: "var(--orange)", dash: "5 2" },
   ];
+  const height = narrow ? Math.round(344 / curves.length) : 74;
   const drawing = s("svg", { viewBox: `0 0 ${width} ${curves.length * (height + 14)}`, role: "img" });
-  drawing.append(s("title", {}, "Open goals and cost over the steps; click to go there"));
+  drawing.append(s("title", {}, "Actions left, open goals and cost over the steps; click to go there"));
   const labels = curves.map((curve, index) => {
     const base = index * (height + 14);
     const finite = curve.values.filter((value) => value !== null);
@@ -36,6 +41,9 @@ function drawCurves(box, rollout, go, narrow) {
         pen = true;
       }
     });
+    const bounded = curve.under ? curve.values.flatMap((value, place) => (value === null ? [] : [[place, value, curve.under[place]]])) : [];
+    const edge = (those, which) => those.map((each) => `${x(each[0]).toFixed(1)} ${y(each[which]).toFixed(1)}`);
+    if (bounded.length) drawing.append(s("polygon", { points: [...edge(bounded, 1), ...edge(bounded.toReversed(), 2)].join(" "), fill: curve.colour, opacity: 0.2 }));
     drawing.append(s("path", { d: path, fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash || "none" }));
     const dot = s("circle", { r: 4, fill: curve.colour });
     const label = s("text", { x: left, y: base + 12 });

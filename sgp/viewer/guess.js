@@ -53,8 +53,8 @@ export function mountGuess(host, rollout, options = {}) {
 
   /** The candidates that were open to choice, in an order that tells nothing of their costs. */
   function openChoices(step) {
-    const shut = new Set(step.shut);
-    const open = step.candidates.filter((each) => !shut.has(each.rank - 1));
+    const unavailable = new Set(step.unavailable);
+    const open = step.candidates.filter((each) => !unavailable.has(each.rank - 1));
     return open.sort((one, other) => (name(one) < name(other) ? -1 : 1));
   }
 

@@ -9,7 +9,17 @@ from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import Any
 
-from sgp.datasets.recorded import Recorded, after, atom_of, cost_of, map_file, read_left, regrets
+from sgp.datasets.recorded import (
+    Bounds,
+    Recorded,
+    after,
+    atom_of,
+    cost_of,
+    decode_bounds,
+    encode_bounds,
+    map_file,
+    regrets,
+)
 from sgp.domains import draw_goal, draw_scene, draw_series, words_of
 from sgp.domains.domain import Scene, Words
 from sgp.errors import StoreError
@@ -30,14 +40,15 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `wanted` has
     each goal in words, with the frames from which it is open, satisfied, open again, and so on.
 
-    Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `shut`, the ranks of unavailable candidates;
+    Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `unavailable`, the ranks of such candidates;
     `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
-    between equal costs; `why`, see
-    `explanations`; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
-    candidate: `twin`, the rank of the equivalent one that remained (None if it belongs to another state of the beam);
+    between equal costs; `why`, see `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
+    plan; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
+    candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another beam state);
     `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
-    `marks` are the steps that lengthen the plan, [step, actions lost], None for a dead end; `least` tells whether
-    distances are exact. Both are None if distances were not recorded.
+    `marks` are the steps that are proved to lengthen the plan, [step, actions lost, whether this is exact], with None
+    actions lost for a dead end; None if distances were not recorded. `left` of frames and candidates is the number of
+    actions left as recorded (`encode_bounds`).
     Raises StoreError for a damaged record, PddlError and PlanError for texts that cannot be read.
     """
     with recorded.reading():
@@ -78,6 +89,9 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     ]
     reached = (after(states[number], recorded.steps[number]["candidates"][place]) for number, place in aside)
     scenes = [Scene(objects, each, problem.goal) for each in (*states, *reached)]
+    left = list(map(decode_bounds, head["left"])) if "left" in head else None
+    if left is not None and len(left) != len(states):
+        raise ValueError(f"actions left at {len(left)} states of {len(recorded.steps)} steps")
 
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
@@ -90,6 +104,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
             "picture": pictures[number],
             "open": len(recorded.open_goals[number]),
             "atoms": sum(atom.predicate in fluents for atom in state),
+            **({} if left is None else {"left": encode_bounds(left[number])}),
         }
         for number, state in enumerate(states)
     ]
@@ -115,7 +130,8 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                     "add": [atoms[atom] for atom in candidate["add"]],
                     "delete": [atoms[atom] for atom in candidate["delete"]],
                     "open": standings[index].open_goals,
-                    **({"twin": _twin(record, order, index)} if "collapsed" in candidate["marks"] else {}),
+                    **({"left": candidate["left"]} if "left" in candidate else {}),
+                    **({"same_as": _same_as(record, order, index)} if "collapsed" in candidate["marks"] else {}),
                     **({"picture": drawn[index]} if index in drawn else {}),
                 }
             )
@@ -124,10 +140,11 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                 "chosen": order.index(record["chosen"]),
                 "tie": sum(each.marks.contends for each in standings) > 1,
                 "next": order.index(others[0]) if others else None,
-                "shut": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
+                "unavailable": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
                 "candidates": candidates,
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
+                **({} if left is None else {"best": _best(record, order, left[number])}),
                 "expects": _expected(record, atoms),
             }
         )
@@ -165,22 +182,33 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "frames": frames,
         "steps": steps,
         "plateau": plateau([frame["open"] for frame in frames]),
-        **_marks(recorded),
+        "marks": _marks(recorded, left),
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
         "map": map_of(recorded, orders),
     }
 
 
-def _marks(recorded: Recorded) -> dict[str, Any]:
-    """The steps that lengthen the plan, by how many actions, and whether distances are exact."""
-    if "left" not in recorded.head:
-        return {"marks": None, "least": None}
-    left, least = read_left(recorded.head["left"])
+def _marks(recorded: Recorded, left: Sequence[Bounds] | None) -> list[list[Any]] | None:
+    """The steps that are proved to lengthen the plan, by how many actions, and whether this is exact."""
+    if left is None:
+        return None
     taken = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
-    if len(left) != len(taken) + 1:
-        raise ValueError(f"actions left at {len(left)} states of {len(taken)} steps")
+    exact = [low == high for low, high in left]
     lost = ((step, each) for step, each in enumerate(regrets(left, taken)) if each)
-    return {"marks": [[step, None if each == math.inf else int(each)] for step, each in lost], "least": least}
+    return [[step, None if each == math.inf else int(each), exact[step] and exact[step + 1]] for step, each in lost]
+
+
+def _best(record: Mapping[str, Any], order: Sequence[int], here: Bounds) -> list[int]:
+    """The ranks of the candidates that are proved to be on a shortest plan from a state."""
+    found = []
+    for rank, index in enumerate(order):
+        candidate = record["candidates"][index]
+        if (
+            "left" in candidate
+            and len(candidate["actions"]) + decode_bounds(candidate["left"])[1] <= here[0] < math.inf
+        ):
+            found.append(rank)
+    return found
 
 
 def _expected(record: Mapping[str, Any], atoms: _Numbered) -> dict[str, Any] | None:
@@ -196,7 +224,7 @@ def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
     return [[str(word), float(probability)] for word, probability in record.get("written", ())]
 
 
-def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
+def _same_as(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
     """The rank of the candidate that represents a collapsed one: one of the same key or state."""
     own, candidates = record["candidates"][index], record["candidates"]
     shown = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]

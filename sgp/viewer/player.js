@@ -12,15 +12,16 @@ const KEYS = [
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "jump to the plateau: the longest run of steps with no new minimum of open goals"],
   ["n, N", "next or previous mark on the scrubber"],
+  ["r", "retry the marked steps: find an action that does not lengthen the plan"],
   ["m", "zoom the map to this step's points, or show all"],
   ["z", "toggle large view"],
 ];
 const BRANCH_KEY = ["b", "branch: continue from the picked candidate instead of the chosen one"]; // where the host can plan
 const LEGEND =
-  "Δ to best: cost above the lowest; open: number of unsatisfied goals; visited: its state was visited before; " +
+  "Δ to best: cost above the lowest; left: actions of a shortest plan from there (two numbers: lower and upper bound); open: number of unsatisfied goals; visited: its state was visited before; " +
   "same as 2: identical to candidate 2 for the model (only that one is considered); tied: same lowest cost; rejected: the model assigns infinite cost; " +
   "expert: a state that the expert's plan reaches later than any state so far; " +
-  "forced: selected by the user, not the model.";
+  "forced: selected by the user, not the model; best: proved to be on a shortest plan.";
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
   "Hover an action or an atom to read it in English.";
@@ -36,6 +37,7 @@ export function mount(host, rollout, options = {}) {
   let all = false; // whether every candidate is shown
   let settled = true;
   let settling = 0;
+  let retrying = false; // whether the user looks for better actions at the marked steps
   let current = null; // the plan's row of the step that is shown
   const pictures = new Map(); // parsed drawings of states by frame
 
@@ -48,6 +50,7 @@ export function mount(host, rollout, options = {}) {
     p: plateau,
     n: () => nextMark(1),
     N: () => nextMark(-1),
+    r: retry,
     m: () => map.zoom(),
     z: enlarge,
     Escape: () => pick(null),
@@ -55,6 +58,7 @@ export function mount(host, rollout, options = {}) {
   };
   for (let rank = 0; rank < 10; rank += 1) bindings[(rank + 1) % 10] = () => pick(rank);
   const marks = marksOf(rollout);
+  const retryButton = button("retry mistakes", "Find better actions at the marked steps (r)", retry);
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
@@ -84,6 +88,7 @@ export function mount(host, rollout, options = {}) {
     h("div", { class: "bar" }, ...choiceBoxes(options),
       walk.controls(
         button("large", "Toggle large view (z)", enlarge),
+        marks?.length ? retryButton : "",
         options.onBranch ? button("branch here", "Continue from the picked candidate (b)", branch) : "",
       )), // prettier-ignore
     h(
@@ -157,7 +162,7 @@ export function mount(host, rollout, options = {}) {
       current.setAttribute("aria-current", "step");
       current.setAttribute("tabindex", "0");
     }
-    const row = table.render(step, at + 1, { picked, pointed, shown: rank, all, settled });
+    const row = table.render(step, at + 1, { picked, pointed, shown: rank, all, settled, hidden: asks(at) });
     reasons.render(at, rank);
     map.show(at, rank);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
@@ -170,8 +175,11 @@ export function mount(host, rollout, options = {}) {
 
   function sentence(step, rank) {
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
-    const mark = rank === step.chosen && marks?.find((each) => each.place === walk.at);
-    const gaveAway = mark ? `; ${mark.words}` : "";
+    const mark = marks?.find((each) => each.place === walk.at);
+    if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Pick an action that does not.`];
+    const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);
+    const better = rank === step.chosen && mark && step.best.length ? `; proved to lose nothing: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(", ")}` : "";
+    const gaveAway = loss ? `; ${loss}${better}` : "";
     return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }
 
@@ -217,6 +225,17 @@ export function mount(host, rollout, options = {}) {
     if (!marks.length) return walk.say("No step of this rollout is known to lengthen the plan.");
     const ahead = direction > 0 ? marks : marks.toReversed();
     return walk.go((ahead.find(({ place }) => (place - walk.at) * direction > 0) ?? ahead[0]).place);
+  }
+
+  /** Whether the user is asked for a better action than the one of this step. */
+  const asks = (at) => retrying && picked === null && Boolean(marks?.some((each) => each.place === at));
+
+  function retry() {
+    if (!marks?.length) return nextMark(1);
+    retrying = !retrying;
+    retryButton.setAttribute("aria-pressed", String(retrying));
+    if (retrying) walk.go(marks[0].place);
+    return walk.schedule();
   }
 
   function plateau() {

@@ -29,12 +29,12 @@ function saidOfOther(step, candidate) {
   const gap = cost === null ? "" : costsAlike(step, candidate) ? ", the same as the chosen one" : `, ${signed(candidate.cost - cost)} against the chosen one`;
   if (candidate.marks.includes("visited")) return `${gap}; its state was visited before`;
   if (!candidate.marks.includes("collapsed")) return gap;
-  const twin = candidate.twin === null ? "a candidate of another beam state" : `rank ${candidate.twin + 1}`;
-  return `${gap}; identical to ${twin} for the model`;
+  const other = candidate.same_as === null ? "a candidate of another beam state" : `rank ${candidate.same_as + 1}`;
+  return `${gap}; identical to ${other} for the model`;
 }
 
 function saidOfChosen(step, candidate, rank) {
-  const shut = new Set(step.shut);
+  const unavailable = new Set(step.unavailable);
   const cheaper = step.candidates.slice(0, rank).filter((each) => (each.gap ?? Infinity) < (candidate.gap ?? Infinity));
   const same = step.candidates.filter((each, place) => place !== rank && each.marks.includes("visited") && costsAlike(step, each)).length;
   const ties = same ? `; ${plural(same, "equally cheap candidate")} already visited` : "";
@@ -42,7 +42,7 @@ function saidOfChosen(step, candidate, rank) {
   const beyond = next?.cost > candidate.cost ? `; the runner-up, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more` : "";
   if (candidate.marks.includes("forced")) return "; forced by you";
   if (candidate.marks.includes("goal")) return "; it reaches the goal and ends the search";
-  if (cheaper.some((each) => !shut.has(each.rank - 1))) return "; cheaper unvisited successors existed; beam search followed this path";
+  if (cheaper.some((each) => !unavailable.has(each.rank - 1))) return "; cheaper unvisited successors existed; beam search followed this path";
   if (cheaper.length) {
     const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or identical to others";
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;
@@ -56,7 +56,7 @@ function unexplained(step, other) {
   if (!step) return "Rollout finished.";
   if (other === null) return "This was the only unvisited successor.";
   if (explanationOf(step, other)) return "";
-  if (step.shut.includes(other)) return `Rank ${other + 1} was not available.`;
+  if (step.unavailable.includes(other)) return `Rank ${other + 1} was not available.`;
   const known = step.why.map((each) => each.against + 1);
   if (!known.length) return "No explanation was recorded for this choice.";
   return `Not explained against rank ${other + 1}; only against ${known.length === 1 ? "rank" : "ranks"} ${known.join(", ")}.`;

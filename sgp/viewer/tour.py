@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sgp.analysis.failures import DIAGNOSED, Diagnosis
 from sgp.datasets.recorded import Recorded, atom_of
 from sgp.domains import draw_goal, draw_scene
 from sgp.domains.domain import Scene
@@ -92,8 +94,8 @@ class Tour:
         """Rounds of colour refinement."""
         return len(self.data["graph"]["colours"]) - 1
 
-    def stop(self, place: int, level: int = 0) -> Stop:
-        """A stop by its index; `level` is the round of refinement that is shown."""
+    def stop(self, place: int, level: int = 0, diagnosis: Diagnosis | None = None) -> Stop:
+        """A stop by its index; `level` is the round of refinement that is shown, `diagnosis` that of the failure."""
         title, words = _stops()[place]
         parts: dict[str, dict[str, Any]] = {
             "State": {"scenes": _scenes(self.rollout, self.data["atoms"])},
@@ -104,25 +106,26 @@ class Tour:
             "Prediction": {"bars": self._prediction(), "heading": "first bar: predicted; second bar: actual change"},
             "Nearest successor": {
                 "scenes": _scenes(self.rollout, self.data["atoms"]),
-                "bars": _ranking(self._decision),
+                "bars": sorted([*_ranking(self._decision), self._current_state()], key=lambda row: row["values"][0]),
                 "heading": "Distance to the prediction",
             },
             "Another method": self._contrast(),
             "A failure": {
                 "scenes": _scenes(self.failure, self.data["failure"]["atoms"])[:1],
-                "bars": _ranking(self.failure.steps[0]),
-                "heading": f"Distance to the prediction, step {self.data['failure']['step']}",
+                "bars": [] if diagnosis is None else _shares(diagnosis),
+                "heading": "first bar: smaller problems; second bar: larger problems",
             },
         }
         part = {"Another method": "contrast", "A failure": "failure"}.get(title, "")
         recorded, number = self._recorded(part), (self.data[part] if part else self.data)["step"]
         about = recorded.about
         source = f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
-        return Stop(words.format(**self._facts(level)).strip(), source, **parts.get(title, {}))
+        return Stop(words.format(**self._facts(level, diagnosis)).strip(), source, **parts.get(title, {}))
 
-    def _facts(self, level: int) -> dict[str, Any]:
+    def _facts(self, level: int, diagnosis: Diagnosis | None) -> dict[str, Any]:
         """The numbers in the words of the stops."""
-        data, graph, failure = self.data, self.data["graph"], self.data["failure"]
+        data, graph = self.data, self.data["graph"]
+        solved = (0.0, 0.0) if diagnosis is None else diagnosis.shares["coverage"]
         goals, open_goals = len(self.rollout.problem.goal), len(self.rollout.open_goals[self.step - 1])
         unseen = graph["colours"][level].count(-1)
         objects = graph["kinds"].count("object")
@@ -147,9 +150,9 @@ class Tour:
             "contrast_method": f"{other.method.capitalize()} {other.variant}",
             "decisions": data["contrast"]["decisions"],
             "failure_domain": self.failure.about.domain,
-            "failure_step": failure["step"],
-            **{name: failure[name] for name in ("idle", "steps", "predicted")},
-            "shortest": min((length for length in failure["lengths"] if length), default=0.0),
+            "beam": max(sum("beam" in each["marks"] for each in step["candidates"]) for step in self.rollout.steps),
+            "diagnosis": "" if diagnosis is None else diagnosis.sentence,
+            **dict(zip(("solved_smaller", "solved_larger"), map("{:.0%}".format, solved), strict=True)),
         }
 
     def _graph(self, level: int | None) -> str:
@@ -190,6 +193,12 @@ class Tour:
         largest = sorted(range(len(changes)), key=lambda colour: (-abs(changes[colour][0]), colour))[:_LARGEST_CHANGES]
         return [_colour_row(self.data["graph"]["names"], colour, changes[colour]) for colour in largest]
 
+    def _current_state(self) -> dict[str, Any]:
+        """The distance of the current state to the prediction, beside those of the successors."""
+        distance = math.dist(self.data["embedding"], self.data["predicted"])
+        words = {"label": "\u25a0", "words": "the current state", "note": "not a successor", "chosen": False}
+        return {**words, "values": [distance], "shown": [f"{distance:.3f}"]}
+
     def _contrast(self) -> dict[str, Any]:
         """The same problem by another method."""
         recorded, number = self._recorded("contrast"), self.data["contrast"]["step"]
@@ -210,6 +219,14 @@ def _colour_row(names: Mapping[str, str], colour: int, values: Sequence[float]) 
     name = names.get(str(colour), "a colour that occurs neither in this state nor in the next one")
     words = _ARGUMENT.sub(r" ·\1", name).replace(" with [", ": ").replace("]", "").replace(";", ",")
     return {"label": str(colour), "words": words, "values": values, "shown": [f"{value:+.3g}" for value in values]}
+
+
+def _shares(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """The metrics of a diagnosis, smaller problems above larger ones."""
+    return [
+        {"label": "", "words": DIAGNOSED[metric], "values": values, "shown": [f"{each:.0%}" for each in values]}
+        for metric, values in diagnosis.shares.items()
+    ]
 
 
 def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -3,10 +3,19 @@
 import json
 from itertools import pairwise
 
+import pandas as pd
 import pytest
 
 import sgp
-from sgp.analysis.failures import FailureKind, Finding, diagnosis, kind_of_outcome
+from sgp.analysis.failures import (
+    DIAGNOSED,
+    FailureKind,
+    Finding,
+    diagnose_splits,
+    diagnosis,
+    headline,
+    kind_of_outcome,
+)
 from sgp.datasets.recorded import Recorded, read_recorded
 from sgp.datasets.recording import records
 from sgp.errors import StoreError
@@ -202,3 +211,30 @@ def test_a_damaged_record_is_refused():
         told([{"actions": ["(a x)"]}])
     with pytest.raises(StoreError, match="made, line 1: not a record of a rollout"):
         sgp.analysis.failure_of(Recorded("made", 1, {"outcome": "horizon"}, ()))
+
+
+def test_a_planner_is_diagnosed_by_smaller_and_larger_problems():
+    shares = dict.fromkeys(DIAGNOSED, (0.9, 0.25))
+    rows = [
+        {"metric": metric, "split": split, "size": size, "value": value + shift}
+        for metric, pair in shares.items()
+        for split, value in zip(("small", "large"), pair, strict=True)
+        for size, shift in ((None, 0.05), (None, -0.05), (7, 5.0))
+    ]
+    found = diagnose_splits(pd.DataFrame(rows), "small", "large")
+    assert found.shares == {metric: pytest.approx(pair) for metric, pair in shares.items()}
+    assert "25%" in found.sentence
+    assert "75%" in found.sentence
+    assert diagnose_splits(pd.DataFrame(rows[:-6]), "small", "large") is None
+
+
+def test_the_headline_is_the_rank_of_the_experts_action_where_it_is_low():
+    def failed(place):
+        costs = {1: [{**candidate(f"(b {n})", 3, 3), "cost": float(n)} for n in range(4)]}
+        made = rollout("horizon", [3, 3, 3], [f"(b {place})", "(b 1)"], costs)
+        for step in made.steps:
+            step["candidates"][0]["cost"] = 0.5
+        return headline(made, sgp.analysis.failure_of(made))
+
+    assert failed(3) == ("the model ranks the expert's action 5 of 5", (1,))
+    assert failed(0) == Finding(FailureKind.NEVER_BETTER, 1)

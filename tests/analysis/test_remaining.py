@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from sgp.analysis.diagnostics import remaining, remaining_exactly
-from sgp.datasets.recorded import read_left
-from sgp.datasets.recording import records
+from sgp.datasets.recorded import decode_bounds, regrets
+from sgp.datasets.recording import records, with_distances
 from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -35,6 +35,12 @@ def searched(task, state):
     return math.inf
 
 
+def exact(left):
+    """The exact distances of the states."""
+    assert left.optimal
+    return [low for low, _ in left.states]
+
+
 def wandering(task, actions=9):
     """A rollout that moves away from the goal before it ends."""
     return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(task, Limit(actions=actions))
@@ -45,27 +51,34 @@ def test_the_whole_state_space_tells_what_is_left_and_regrets_are_what_a_plan_ha
     left = remaining(rollout)
     states = [*(step.state for step in rollout.steps), rollout.steps[-1].successor.state]
     assert left.optimal
-    assert list(left.actions) == [searched(three_blocks, state) for state in states]
-    regrets = left.regrets(rollout)
-    assert sum(regrets) == len(rollout.steps) + left.actions[-1] - left.actions[0]
-    assert max(regrets) > 0
-    assert min(regrets) >= 0
+    assert exact(left) == [searched(three_blocks, state) for state in states]
+    for step, found in zip(rollout.steps, left.candidates, strict=True):
+        assert [low for low, _ in found] == [searched(three_blocks, each.state) for each in step.candidates]
+    lost = left.regrets(rollout)
+    assert sum(lost) == len(rollout.steps) + exact(left)[-1] - exact(left)[0]
+    assert max(lost) > 0
+    assert min(lost) >= 0
     assert remaining_exactly(rollout) == remaining(rollout)
     assert remaining_exactly(rollout, 5) is None
 
 
-def test_without_the_state_space_the_best_plans_known_and_an_experts_plan_do(three_blocks):
+def test_without_the_state_space_plans_bound_distances_and_regrets(three_blocks):
     rollout = wandering(three_blocks)
-    exact, known = remaining(rollout), remaining(rollout, space=1)
-    assert (known.optimal, known.actions) == (False, exact.actions), "its first search is optimal"
-    few = remaining(rollout, space=1, samples=1)
-    assert all(few >= best for few, best in zip(few.actions, exact.actions, strict=True))
-    assert min(few.regrets(rollout)) >= 0
+    left, known = remaining(rollout), remaining(rollout, space=1)
+    assert (known.optimal, known.states) == (True, left.states), "plans of the first stage are optimal"
+    for bounded in (known, remaining(rollout, space=1, samples=1), remaining(rollout, space=1, samples=9, optimal=())):
+        pairs = [*zip(bounded.states, left.states, strict=True)]
+        for some, best in zip(bounded.candidates, left.candidates, strict=True):
+            pairs += zip(some, best, strict=True)
+        assert all(low <= distance <= high for (low, high), (distance, _) in pairs)
+        for lost, true in zip(bounded.regrets(rollout), left.regrets(rollout), strict=True):
+            assert lost is None or 0 <= lost <= true, "no regret is reported that is not proved"
+    assert not bounded.optimal, "plans that may be too long are no lower bounds"
     rollout = Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=50).solve(three_blocks)
     plan = [action for step in rollout.steps for action in step.successor.actions]
     left = remaining(rollout, plan, space=1, samples=0)
-    assert left.actions == tuple(float(count) for count in range(len(plan), -1, -1))
-    assert set(left.regrets(rollout)) == {0.0}
+    assert [high for _, high in left.states] == [float(count) for count in range(len(plan), -1, -1)]
+    assert set(left.regrets(rollout)) <= {None, 0.0}, "an expert's plan alone proves no loss"
 
 
 @pytest.mark.parametrize("space", [100, 1])
@@ -73,16 +86,26 @@ def test_a_dead_end_is_told_and_nothing_is_lost_within(space):
     task = Task(Problem("one-way", BRIDGE, ONE_WAY))
     rollout = Planner(DOWN, one_step, revisits=True).solve(task, Limit(actions=3))
     left = remaining(rollout, space=space)
-    assert left.actions == (2, math.inf, math.inf, math.inf)
+    assert exact(left) == [2, math.inf, math.inf, math.inf]
     assert left.regrets(rollout) == [math.inf, None, None]
 
 
 def test_what_is_left_is_recorded_and_read_back_with_dead_ends():
     rollout = Planner(DOWN).solve(Task(Problem("one-way", BRIDGE, ONE_WAY)), Limit(actions=3))
     left = remaining(rollout)
-    assert math.inf in left.actions
-    head, *_ = json.loads(json.dumps(list(records(rollout, left=left.record())), allow_nan=False))
-    assert read_left(head["left"]) == (list(left.actions), True)
+    assert math.inf in exact(left)
+    made = list(with_distances(records(rollout), left.record()))
+    head, *steps = json.loads(json.dumps(made, allow_nan=False))
+    assert tuple(map(decode_bounds, head["left"])) == left.states
+    for step, found in zip(steps, left.candidates, strict=True):
+        assert tuple(decode_bounds(each["left"]) for each in step["candidates"]) == found
+
+
+def test_a_regret_is_what_the_bounds_prove():
+    left = [(5, 5), (5, 5), (3, 9), (4, 6), (9, 9), (2, 3), (math.inf, math.inf), (math.inf, math.inf)]
+    assert regrets(left, [1] * 7) == [1, None, None, 4, 0.0, math.inf, None]
+    assert regrets([(5, math.inf), (7, 7)], [1]) == [None]
+    assert regrets([(3, 5), (2, 2)], [1]) == [0.0]
 
 
 def test_interchangeable_objects_count_as_one_in_the_whole_state_space():
@@ -92,6 +115,6 @@ def test_interchangeable_objects_count_as_one_in_the_whole_state_space():
     rollout = Planner(by_name(drop=0.1, pick=0.2, move=0.3)).solve(task, Limit(actions=6))
     left = remaining_exactly(rollout, 1_000)
     assert left is not None
-    assert left.actions[0] == 18 + 18 + 9 + 8
-    for (before, after), step in zip(pairwise(left.actions), rollout.steps, strict=True):
+    assert exact(left)[0] == 18 + 18 + 9 + 8
+    for (before, after), step in zip(pairwise(exact(left)), rollout.steps, strict=True):
         assert abs(before - after) <= len(step.successor.actions)

@@ -8,7 +8,7 @@ import pytest
 import sgp
 from sgp.analysis.explanations import explanation_records
 from sgp.datasets.recorded import Recorded, map_file, read_recorded
-from sgp.datasets.recording import records
+from sgp.datasets.recording import records, with_distances
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP
@@ -26,7 +26,8 @@ HOSTILE_PROBLEM = f"""(define (problem {SCRIPT}) (:domain {SCRIPT}) (:objects {I
 
 
 def as_recorded(rollout, expert=(), explanations=(), left=None, **about):
-    made = records(rollout, about, expert, explanations, left=left)
+    made = records(rollout, about, expert, explanations)
+    made = made if left is None else with_distances(made, left.record())
     head, *steps = json.loads(json.dumps(list(made)))
     return Recorded("test", 1, head, tuple(steps))
 

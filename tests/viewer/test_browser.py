@@ -163,7 +163,7 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     jumps = recorded("gripper", "contrastive-jumps", "aiw")
     page, shown = open_page(jumps), playback(jumps)
     first = ((place, each) for place, step in enumerate(shown["steps"]) for each in step["candidates"][:10])
-    place, alike = next((place, each) for place, each in first if each.get("twin") is not None)
+    place, alike = next((place, each) for place, each in first if each.get("same_as") is not None)
     page.locator("input[type=range]").fill(str(place))
     expect_step(page, place)
     press(page, str(alike["rank"] % 10))
@@ -200,7 +200,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
     page.wait_for_selector("tr.pointed", state="detached")
     assert page.locator(".because").inner_text() == first
     assert page.locator(".would svg").count() == 0
-    known = {*step["shut"], step["chosen"], *(each["against"] for each in step["why"])}
+    known = {*step["unavailable"], step["chosen"], *(each["against"] for each in step["why"])}
     unexplained = max(rank for rank, _ in enumerate(step["candidates"]) if rank not in known)
     page.locator(".candidates tbody tr").nth(unexplained).click()
     page.wait_for_selector("tr.picked")

@@ -73,7 +73,9 @@ def test_candidates_stand_in_rank_order_with_ties_and_what_a_prediction_expects(
         least = [each for each in shown["candidates"] if "tied" in each["marks"]]
         assert shown["tie"] == (sum(not {"visited", "collapsed"} & set(each["marks"]) for each in least) > 1)
         assert least
-        assert shown["shut"] == [rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]]
+        assert shown["unavailable"] == [
+            rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]
+        ]
     assert {shown["tie"] for shown in data["steps"]} == {True, False}
     recorded = as_recorded(unsolved)
     atom = recorded.steps[0]["candidates"][0]["add"][0]
@@ -87,7 +89,7 @@ def test_names_are_escaped_rejected_candidates_come_last_and_damage_is_one_sente
     (step,) = playback(hostile)["steps"]
     assert [each["cost"] for each in step["candidates"]] == [-0.5, None]
     assert [each["gap"] for each in step["candidates"]] == [0, None]
-    assert (step["chosen"], step["shut"]) == (0, [1])
+    assert (step["chosen"], step["unavailable"]) == (0, [1])
     broken = replace(hostile, loaded=({"record": "step", "chosen": 7, "candidates": []},))
     with pytest.raises(StoreError, match=r"hostile\.jsonl, line 1: not a record of a rollout"):
         playback(broken)

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
-from sgp.analysis.failures import diagnosis
+from sgp.analysis.failures import DIAGNOSED, Diagnosis, diagnosis
 from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
 from sgp.experiments.bundle import record_tour
@@ -24,12 +24,20 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
         "Training": tour.data["training"]["transitions"],
         "Prediction": 2 * len(tour.data["embedding"]),
         "Another method": tour.data["contrast"]["decisions"],
-        "A failure": tour.data["failure"]["idle"],
+        "A failure": "12%",
     }
+    shares = dict.fromkeys(DIAGNOSED, (0.5, 0.25)) | {"expert_top1": (0.4, 0.12)}
+    measured = Diagnosis("In 12% of the decisions.", shares)
     for place, title in enumerate(tour_titles()):
         for level in range(tour.rounds + 1):
-            stop = tour.stop(place, level)
+            stop = tour.stop(place, level, measured)
             assert str(numbers.get(title, "")) in stop.words
+            if title == "A failure":
+                assert [row["values"] for row in stop.bars] == list(shares.values())
+            if title == "Nearest successor":
+                distances = {row["label"]: row["values"][0] for row in stop.bars}
+                change = zip(tour.data["embedding"], tour.data["predicted"], strict=True)
+                assert distances["\u25a0"] == pytest.approx(sum((one - two) ** 2 for one, two in change) ** 0.5)
             drawings = [drawing for _, drawing in stop.scenes] + [stop.graph] * bool(stop.graph)
             assert bool(drawings or stop.bars) == (title != "Next steps")
             for drawing in drawings:
