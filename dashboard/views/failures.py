@@ -172,7 +172,7 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
     return (
         f"<h3>Why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
         f"<p>{escape(found.sentence)}</p>"
-        f'<table class="failures"><thead><tr><th scope="col">measured by sgp diagnose</th>{heads}</tr></thead>'
+        f'<table class="failures"><thead><tr><th scope="col">sgp evaluate --diagnose</th>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
     )
 

@@ -299,7 +299,7 @@ DIAGNOSED = {
     "unseen": "features that training never saw",
     "perfect_coverage": "solved if every prediction were perfect",
     "coverage": "solved",
-}  # metrics of `sgp diagnose`, in words
+}  # metrics of `sgp evaluate --diagnose`, in words
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class Diagnosis:
 
 
 def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosis | None:
-    """Diagnose a planner from its scores in one domain by the metrics of `sgp diagnose`; None if some are missing."""
+    """Diagnose a planner from its scores in one domain by the metrics of DIAGNOSED; None if some are missing."""
     means = scores[scores["size"].isna()].groupby(["metric", "split"])["value"].mean()
     if any((metric, split) not in means for metric in DIAGNOSED for split in (smaller, larger)):
         return None
