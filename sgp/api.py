@@ -394,17 +394,7 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
             f"the rollouts of {opened.folder} have several decodings ({', '.join(sorted(decodings))}), which can "
             "embed differently; map those of one decoding at a time"
         )
-    planner = load_planner(opened, *decodings)
-    policy = planner.policy
-    ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
-    drawn: list[dict[str, Any]] = [{} for _ in found]
-    if isinstance(policy, Embedding):
-        data = training_data.load_training_data(load_suite(opened.key.suite), opened.key.domain)
-        made = maps.make_map(policy, planner.successors, data.train, [each for _, _, each in found], neighbours)
-        ground |= made.ground()
-        drawn = [made.record(place) for place in range(len(found))]
-    else:
-        ground["missing"] = maps.NO_EMBEDDING
+    ground, drawn = _projected(opened, load_planner(opened, *decodings), [each for _, _, each in found], neighbours)
     placed: dict[Path, list[dict[str, Any]]] = {}
     for path in (opened.folder / "map.json", *map(map_file, files)):
         placed[path] = []
@@ -415,6 +405,25 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
     for path, entries in placed.items():
         write_text(path, json.dumps({**ground, "rollouts": entries}, separators=(",", ":")) + "\n")
     return list(placed)
+
+
+def map_rollout(run: RunLike, recorded: Recorded, rollout: Rollout, decoding: str = DEFAULT) -> dict[str, Any]:
+    """Return the map of one rollout of a run by PCA, as in the files of `map_run`."""
+    opened = open_run(run)
+    ground, (points,) = _projected(opened, load_planner(opened, decoding), [rollout], neighbours=False)
+    return {**ground, "rollouts": [{"line": recorded.line, "chosen": recorded.chosen, **points}]}
+
+
+def _projected(
+    run: Run, planner: Planner, rollouts: Sequence[Rollout], neighbours: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the map of a run's training states, and the points of each rollout."""
+    ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(run.key)}
+    if not isinstance(planner.policy, Embedding):
+        return {**ground, "missing": maps.NO_EMBEDDING}, [{} for _ in rollouts]
+    data = training_data.load_training_data(load_suite(run.key.suite), run.key.domain)
+    made = maps.make_map(planner.policy, planner.successors, data.train, rollouts, neighbours)
+    return {**ground, **made.ground()}, [made.record(place) for place in range(len(rollouts))]
 
 
 def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:

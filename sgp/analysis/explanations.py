@@ -19,8 +19,9 @@ from scipy.optimize import nnls
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import SupportsAttribution
+from sgp.planning.pddl import Action
 from sgp.planning.rollout import Rollout, Step, runners_up
-from sgp.planning.task import Task
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.embedding import Contrast, Embedding
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
@@ -71,13 +72,24 @@ class Explanation:
         return {"against": self.other, "measure": self.measure, "why": why}
 
 
-def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
-    """For each step, explanations against the cheapest other available candidates, the runner-up first."""
+def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[tuple[Explanation, ...]]:
+    """For each step, explanations against the cheapest other available candidates, the runner-up first.
+
+    The candidates that are furthest on the `expert`'s plan, beyond all states so far, are always among them.
+    """
     if not isinstance(policy, Embedding):
         return [()] * len(rollout.steps)
     others = [
         runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS] for step in rollout.steps
     ]
+    places = {state: n for n, state in enumerate(Trajectory.of(rollout.task, tuple(expert)).states)} if expert else {}
+    furthest = 0
+    for step, some in zip(rollout.steps, others, strict=True):
+        ahead = [places.get(each.state, 0) for each in step.candidates]
+        best = ahead.index(max(ahead))
+        if ahead[best] > furthest and best not in (step.chosen, *some):
+            some.append(best)
+        furthest = max(furthest, ahead[step.chosen])
     cut = [
         replace(step, candidates=[step.candidates[place] for place in (step.chosen, *some)], chosen=0)
         for step, some in zip(rollout.steps, others, strict=True)
@@ -91,10 +103,10 @@ def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
     ]
 
 
-def explanation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
+def explanation_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
     """`explain` as stored in the records of steps: the explanation against the runner-up, and `others`."""
     found = []
-    for explanations in explain(rollout, policy):
+    for explanations in explain(rollout, policy, expert):
         first, others = explanations[:1], [each.record() for each in explanations[1:]]
         found.append({**(first[0].record() if first else {}), **({"others": others} if others else {})})
     return found
@@ -184,9 +196,9 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
     return Expectation(tuple((*change, scores[change]) for change in order), nothing)
 
 
-def step_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
+def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
     """`explanation_records`, and `expectations` as stored in the records of steps."""
-    pairs = zip(explanation_records(rollout, policy), expectations(rollout, policy), strict=True)
+    pairs = zip(explanation_records(rollout, policy, expert), expectations(rollout, policy), strict=True)
     return [{**reasons, **({} if expected is None else expected.record())} for reasons, expected in pairs]
 
 

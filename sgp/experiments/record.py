@@ -172,7 +172,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
-        why = step_records(rollout, policy)
+        why = step_records(rollout, policy, plan)
         about = subject_of(run, suite.name, split=SPLIT).record()
         left = None if thorough else remaining_in_passing(rollout)
         made = records(rollout, about, plan, why)

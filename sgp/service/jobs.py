@@ -176,7 +176,7 @@ def branch(report: Progress, run: str, before: Records, step: int, rank: int, se
     watch = _Watch(report, task, about, given, due=time.monotonic() + PREVIEW_SECONDS)
     limit = Limit(horizon(task.size), seconds, processor=True)
     rollout = load_planner(run, decoding).resume(task, [_chosen(each) for each in given], limit, watch)
-    return _shown(_joined(rollout, given, run, decoding))
+    return _with_map(_joined(rollout, given, run, decoding, head), rollout, run, decoding)
 
 
 def override(report: Progress, run: str, before: Records, free: int, seconds: float, ranks: int, most: int) -> Answer:
@@ -202,8 +202,8 @@ def override(report: Progress, run: str, before: Records, free: int, seconds: fl
         last = number == len(search.overrides)
         after = search.rollout if last else planner.resume(task, [_chosen(each) for each in given])
         assert after is not None
-        joined = _joined(after, given, run, decoding)
-        rollouts.append(_shown(joined))
+        joined = _joined(after, given, run, decoding, before[0])
+        rollouts.append(_with_map(joined, after, run, decoding))
         steps = joined[1:]
     return {**facts, "overrides": overrides, "rollouts": rollouts}
 
@@ -283,10 +283,25 @@ def _problem_of(head: Record) -> dict[str, Any]:
     return {**texts, "goal": head.get("goal")}
 
 
-def _joined(rollout: Rollout, given: Records, run: str, decoding: str) -> list[Record]:
-    """The records of a resumed rollout, its given steps with all their candidates."""
+def _joined(rollout: Rollout, given: Records, run: str, decoding: str, before: Record) -> list[Record]:
+    """The records of a resumed rollout, its given steps with all their candidates.
+
+    The expert's plan and the actions left at the given states are those of the head `before`.
+    """
     head, *steps = _explained(rollout, run, decoding)
+    head |= {"expert": before.get("expert", [])}
+    overridden = given[-1]["candidates"][given[-1]["chosen"]]
+    if "left" in before and "left" not in head and "left" in overridden:
+        known = [*before["left"][: len(given)], overridden["left"]]
+        head["left"] = [*known, *[[0, None]] * (len(steps) + 1 - len(known))]
     return [head, *given[: len(steps)], *steps[len(given) :]]
+
+
+def _with_map(joined: Records, rollout: Rollout, run: str, decoding: str) -> Answer:
+    """`_shown` with a map by PCA."""
+    recorded = _recorded(joined)
+    whole = replayed(recorded, rollout.task)
+    return {"records": list(joined), "data": playback(recorded, api.map_rollout(run, recorded, whole, decoding))}
 
 
 def _explained(rollout: Rollout, run: str, decoding: str, planner: Planner | None = None) -> list[Record]:

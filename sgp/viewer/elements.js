@@ -63,7 +63,7 @@ function picturePair(titles, pictures, drawings, below = ["", ""]) {
   pictures.forEach((picture, place) => picture.style.setProperty("--aspect", shapes[place].toFixed(3)));
   const pair = h("div", { class: `pictures ${Math.min(...shapes) >= WIDE ? "wide" : ""}` },
     ...pictures.map((picture, place) => h("section", {}, titles[place], picture, below[place]))); // prettier-ignore
-  const share = Math.max(0.3, Math.min(0.7, shapes[0] / (shapes[0] + shapes[1]))); // of the width that is the state's
+  const share = Math.max(0.62, Math.min(0.75, shapes[0] / (shapes[0] + shapes[1]))); // of the width that is the state's
   pair.style.setProperty("--columns", `minmax(0, ${share.toFixed(2)}fr) minmax(0, ${(1 - share).toFixed(2)}fr)`);
   return pair;
 }

@@ -219,7 +219,7 @@ def rasteriser() -> Iterator[Callable[[str, int], Image]]:
 
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
-    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "player"),
+    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "player"),
     "compare": (*_SHARED, "candidates", "map", "compare"),
     "guess": (*_SHARED, "guess"),
     "branches": ("branches",),

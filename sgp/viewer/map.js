@@ -2,11 +2,11 @@
 
 const MAP = { width: 400, height: 270, margin: 12 };
 const CLOSE = 7; // units of the drawing: dots that lie so close hide each other
-const LEAST_VIEW = 20; // of the 1000 units of a map: what is closest up
+const LEAST_VIEW = 12; // of the 1000 units of a map: what is closest up
 const ARROW = 7; // length of an arrow's head
 const SHAPES = {
   state: "M-4.5-4.5h9v9h-9z",
-  predicted: "M0-6.5 6.5 0 0 6.5-6.5 0z",
+  predicted: "M0-11 11 0 0 11-11 0z", // around a candidate that lies there
   candidate: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
   chosen: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
   ring: "M-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0z",
@@ -14,24 +14,24 @@ const SHAPES = {
 };
 const LOOKS = {
   state: { fill: "var(--ink)", stroke: "var(--paper)" },
-  predicted: { fill: "none", stroke: "var(--orange)", "stroke-width": 2 },
+  predicted: { fill: "none", stroke: "var(--orange)", "stroke-width": 2.5 },
   candidate: { fill: "var(--paper)", stroke: "var(--ink)", "stroke-width": 1.5 },
   chosen: { fill: "var(--blue)", stroke: "var(--paper)" },
   ring: { fill: "none", stroke: "var(--blue)", "stroke-width": 3 },
   nearest: { fill: "none", stroke: "var(--faint)", "stroke-width": 2 },
 };
 const shape = (name) => s("path", { d: SHAPES[name], class: `mark ${name}`, ...LOOKS[name] });
-const signOf = (content) => s("svg", { viewBox: "-10 -10 20 20", "aria-hidden": "true" }, content);
+const signOf = (content) => s("svg", { viewBox: "-12 -12 24 24", "aria-hidden": "true" }, content);
 const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
 
 /**
  * The map; `show(at, rank)` moves it to a step and the candidate that is looked at, `zoom` closes up on the step's points.
  *
  * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
- * Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
+ * `zoomed`: close up from the start. Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
  * of a step of the path that is clicked.
  */
-function drawMap(rollout, { name, pick, point, linked, visit }) {
+function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) {
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
@@ -48,7 +48,7 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   for (const step of map.steps) everything.push(...pointsOf(step));
   let projection = projections[0];
   let shown = [0, rollout.steps[0]?.chosen ?? null];
-  let close = false; // whether the step's points fill the map
+  let close = zoomed; // whether the step's points fill the map
   let place = () => [0, 0];
 
   const context = s("path", { fill: "none", stroke: "var(--faint)", "stroke-opacity": 0.45, "stroke-width": 3, "stroke-linecap": "round" });
@@ -62,6 +62,7 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   const most = Math.max(...map.steps.map((step) => step.candidates.length), 0);
   const points = Array.from({ length: most }, () => {
     const each = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
+    each.label = s("text", { x: 6, y: -5 });
     each.element.addEventListener("click", () => pick(each.rank));
     each.element.addEventListener("keydown", (event) => event.key === "Enter" && pick(each.rank));
     each.element.addEventListener("pointerenter", () => point(each.rank));
@@ -77,13 +78,13 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   const said = h("p", { class: "said" });
   const notes = h("p", { class: "notes" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
-  const closer = h("button", { type: "button", "aria-pressed": "false", title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
+  const closer = h("button", { type: "button", "aria-pressed": String(zoomed), title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
   const caption = h("p", { class: "faint caption" });
   const key = (sign, words) => h("span", {}, signOf(sign), words);
-  const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), `training ${map.of}`),
-    key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path so far"),
+  const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), "training"),
+    key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path"),
     ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
-    key(shape("chosen"), "chosen"), key(shape("candidate"), "other candidates")]; // prettier-ignore
+    key(shape("chosen"), "chosen"), key(shape("candidate"), "candidates")]; // prettier-ignore
   box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, drawing),
     said, notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
 
@@ -167,7 +168,8 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
     const [number_, ...coordinates] = found;
     const candidate = rollout.steps[at].candidates[number_];
     const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
-    if (each.kind !== kind) each.element.replaceChildren(shape(kind));
+    if (each.kind !== kind) each.element.replaceChildren(shape(kind), each.label);
+    each.label.textContent = close ? number_ + 1 : "";
     each.words = wordsOf(candidate);
     Object.assign(each, { rank: number_, kind });
     each.element.setAttribute("aria-label", each.words);

@@ -32,8 +32,8 @@ _PICTURED = 2  # other candidates of a step whose states are drawn
 _DRAWINGS = 160  # of them in a rollout
 
 
-def playback(recorded: Recorded) -> dict[str, Any]:
-    """The data of `player.js`, as JSON.
+def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The data of `player.js`, as JSON; `projected` is the map if it is not in the file beside the record.
 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions, features and the SVG
     elements of drawings are stored once, in lists, and referred to by index. `words` has at the same indices a sentence
@@ -52,7 +52,7 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     Raises StoreError for a damaged record, PddlError and PlanError for texts that cannot be read.
     """
     with recorded.reading():
-        return _playback(recorded)
+        return _playback(recorded, projected)
 
 
 def drawn_state(recorded: Recorded, step: int) -> str:
@@ -64,7 +64,7 @@ def drawn_state(recorded: Recorded, step: int) -> str:
         return draw_scene(text, Scene(objects, states[min(step, len(states)) - 1], problem.goal))
 
 
-def _playback(recorded: Recorded) -> dict[str, Any]:
+def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
@@ -184,7 +184,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "plateau": plateau([frame["open"] for frame in frames]),
         "marks": _marks(recorded, left),
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
-        "map": map_of(recorded, orders),
+        "map": map_of(recorded, orders, projected),
     }
 
 
@@ -335,16 +335,18 @@ def _sentence(found: re.Match[str], words: Words) -> str:
 FORMAT = 1
 
 
-def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any]:
+def map_of(
+    recorded: Recorded, orders: Sequence[Sequence[int]], data: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The map of a rollout: training points, and the points of each step, candidates by rank.
 
     Each step also has its nearest training point and the distance to it; `usual` is the 99th percentile of such
     distances in training. If there is no map, `missing` gives the reason.
     """
     file = map_file(recorded.source)
-    if not file.is_file():
+    if data is None and not file.is_file():
         return {"missing": "No map available; create one with 'sgp map'"}
-    data = read_json(file)
+    data = data or read_json(file)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise StoreError(f"{file} is not a map of format {FORMAT}; make it again with 'sgp map'")
     if "missing" in data:

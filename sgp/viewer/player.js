@@ -76,7 +76,8 @@ export function mount(host, rollout, options = {}) {
   const pictured = board(rollout, { drawing, goal });
   const table = candidatesTable({ name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
   const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
-  const map = drawMap(rollout, { name: actions, pick, point });
+  const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
+  const ruler = drawRuler(rollout, { name: actions, pick });
   const covered = options.coverage ? coverageTable(options.coverage) : null;
   const curves = h("section", { class: "curves" }, h("div"));
   const words = h("p", { class: "words", hidden: !english });
@@ -102,7 +103,7 @@ export function mount(host, rollout, options = {}) {
       rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
     ),
     h("div", { class: "grid" },
-      h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, covered ? covered.element : curves)),
+      h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : curves))),
       h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, written), table.element, reasons.element)),
     h("div", { class: `more ${covered ? "two" : ""}` }, covered ? curves : "", h("section", {}, h("h3", {}, "Plan"), plan)),
     walk.help,
@@ -165,6 +166,7 @@ export function mount(host, rollout, options = {}) {
     const row = table.render(step, at + 1, { picked, pointed, shown: rank, all, settled, hidden: asks(at) });
     reasons.render(at, rank);
     map.show(at, rank);
+    ruler.show(at, rank);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
     walk.say(...sentence(step, rank));
     words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";

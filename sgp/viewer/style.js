@@ -48,7 +48,7 @@ const STYLE = `
 .sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }
 .sgp .now.replaced { visibility: hidden; }
 .sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
-.sgp .change p { margin: 0; } .sgp .change:has(.expects) { height: 82px; } .sgp .expects { color: var(--faint); } .sgp .expects code { white-space: nowrap; } .sgp .change code { margin-right: 8px; font-size: 12px; }
+.sgp .change p { margin: 0; } .sgp .change:has(.expects) { height: 62px; } .sgp .expects { color: var(--faint); } .sgp .expects code { white-space: nowrap; } .sgp .change code { margin-right: 8px; font-size: 12px; }
 .sgp .goals { display: flex; flex-wrap: wrap; gap: 0 12px; align-content: start; color: var(--faint); }
 .sgp .goals li { white-space: nowrap; } .sgp .goals .holds { color: var(--ink); font-weight: 600; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
@@ -95,6 +95,9 @@ const STYLE = `
 .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
+.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 16px var(--st-font, system-ui, sans-serif); fill: var(--ink); }
+.sgp .ruler svg { width: 100%; height: auto; display: block; } .sgp .ruler .tick { cursor: pointer; }
+.sgp .beside { display: grid; gap: 8px; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr); min-width: 0; min-height: 0; }
 .sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
 .sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
 .sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; }
@@ -117,7 +120,7 @@ const STYLE = `
   .sgp .bar { position: sticky; top: var(--sgp-top, 0px); z-index: 5; background: var(--paper); }
   .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
   .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
-  .sgp:not(.large) .main { grid-template-rows: minmax(0, 6fr) minmax(0, 7fr); }
+  .sgp:not(.large) .main { grid-template-rows: minmax(0, 7fr) minmax(0, 7fr); }
   .sgp:not(.large) .side { display: flex; flex-direction: column; }
   .sgp:not(.large) .pictures section { display: flex; flex-direction: column; } .sgp:not(.large) .picture { height: auto; flex: 1; }
   .sgp:not(.large) .map .layers { aspect-ratio: auto; flex: 1; }

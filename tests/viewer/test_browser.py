@@ -236,7 +236,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     assert points.count() == 2
     before = [point.get_attribute("transform") for point in points.all()]
     page.get_by_role("button", name="PCA").click()
-    assert page.locator(".map [aria-pressed=true]").inner_text() == "PCA"
+    assert page.locator(".map [aria-pressed=true]").all_inner_texts() == ["zoom", "PCA"]
     assert [point.get_attribute("transform") for point in points.all()] != before
     assert "they explain 75 % of the variance of the training points" in page.locator(".map").inner_text()
     points.first.focus()
@@ -278,6 +278,8 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
 
 def test_the_map_zooms_to_the_points_of_a_step_and_has_an_arrow(open_page, blocks):
     page = open_page(blocks, "#step=12")
+    press(page, "m")
+    page.locator(".map h3 button[aria-pressed=false]", has_text="zoom").wait_for()
     arrow, points = page.locator(".map .arrow"), page.locator(".map .point:visible")
 
     def spread():

@@ -1,0 +1,62 @@
+// The costs of a step's candidates on a line: where the model predicts an embedding, their true distances from the prediction.
+
+const RULER = { width: 320, base: 66, left: 16, right: 14, row: 13 };
+const TOGETHER = 7; // units: candidates that lie so close have one label
+const RULED = 12; // candidates on the line: the cheapest, the chosen one, the expert's
+
+/** The ruler; `show(at, rank)` draws a step's, `pick` hears of a candidate that is clicked. */
+function drawRuler(rollout, { name, pick }) {
+  const title = h("h3", {});
+  const drawing = s("svg", { viewBox: `0 0 ${RULER.width} 98`, role: "img" });
+  const element = h("section", { class: "ruler" }, title, drawing);
+
+  function show(at, rank) {
+    const step = rollout.steps[at];
+    const predicts = Boolean(step?.expects);
+    title.textContent = !step ? "Rollout finished" : predicts ? "Distance from the prediction" : "Cost of the candidates";
+    drawing.replaceChildren();
+    const listed = (step?.candidates ?? []).filter((each, place) => each.cost !== null && (place < RULED || place === step.chosen || place === rank || each.marks.includes("expert")));
+    if (!listed.length) return;
+    const costs = listed.map((each) => each.cost);
+    const state = rollout.map?.steps?.[at]?.ahead ?? step.candidates.find((each) => !each.add?.length && !each.delete?.length)?.cost ?? null;
+    const [low, high] = [predicts ? 0 : Math.min(...costs), Math.max(...costs, predicts ? (state ?? 0) : -Infinity)];
+    const x = (cost) => RULER.left + ((RULER.width - RULER.left - RULER.right) * (cost - low)) / (high - low || 1);
+    const text = (at_, y, words, more = {}) => s("text", { x: at_, y, "text-anchor": "middle", fill: "var(--ink)", ...more }, words);
+    drawing.append(s("line", { x1: RULER.left, x2: RULER.width - RULER.right, y1: RULER.base, y2: RULER.base, stroke: "var(--ink)" }));
+    if (predicts) drawing.append(s("path", { d: "M0-6 6 0 0 6-6 0z", transform: `translate(${RULER.left} ${RULER.base})`, ...LOOKS.predicted }));
+    drawing.append(text(RULER.left, 92, number(low), { "text-anchor": "start" }), text(RULER.width - RULER.right, 92, number(high), { "text-anchor": "end" }));
+    if (predicts && state !== null) {
+      drawing.append(s("path", { d: "M-4 4h8v8h-8z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
+      drawing.append(text(Math.min(Math.max(x(state), 70), RULER.width - 80), 92, "current state"));
+    }
+    const groups = []; // of candidates that lie at nearly the same place
+    for (const each of listed) {
+      if (groups.length && x(each.cost) - x(groups.at(-1)[0].cost) < TOGETHER) groups.at(-1).push(each);
+      else groups.push([each]);
+    }
+    const ends = []; // of each row of labels, where the last one ends
+    for (const group of groups) {
+      const ranks = group.map((each) => each.rank - 1);
+      const [place, chosen] = [x(group[0].cost), ranks.includes(step.chosen)];
+      const range = group.length === 1 ? `${ranks[0] + 1}` : `${ranks[0] + 1}–${ranks.at(-1) + 1}`;
+      const expert = group.some((each) => each.marks.includes("expert"));
+      const words = `${range}${chosen ? "✔" : ""}${expert ? "▲" : ""}${ranks.some((each) => step.best?.includes(each)) ? "◆" : ""}`;
+      const half = 4 + 3.6 * words.length;
+      let row = ends.findIndex((end) => end < place - half);
+      if (row < 0) row = Math.min(ends.length, 3);
+      ends[row] = place + half;
+      const looked = ranks.includes(rank) && !chosen;
+      const closed = ranks.every((each) => step.unavailable.includes(each));
+      const colour = looked ? "var(--orange)" : chosen ? "var(--blue)" : closed ? "var(--faint)" : "var(--ink)";
+      const top = RULER.base - 12 - RULER.row * row;
+      const title_ = group.map((each) => `rank ${each.rank}, ${number(each.cost)}: ${name(each)}`).join("\n");
+      const line = s("line", { x1: place.toFixed(1), x2: place.toFixed(1), y1: top + 2, y2: RULER.base, stroke: colour, "stroke-width": chosen ? 2.5 : 1 });
+      const label = text(place.toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400 });
+      const tick = s("g", { class: "tick" }, s("title", {}, title_), line, label);
+      tick.addEventListener("click", () => pick(chosen ? step.chosen : ranks[0]));
+      drawing.append(tick);
+    }
+    drawing.setAttribute("aria-label", listed.map((each) => `rank ${each.rank} at ${number(each.cost)}`).join(", "));
+  }
+  return { element, show };
+}
