@@ -8,11 +8,10 @@ from basics import css
 # Not "pages": Streamlit would run files in a folder of that name without this file.
 VIEWS = Path(__file__).parent / "views"
 
-st.set_page_config(page_title="sgp", layout="wide")
 # The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
 # have less contrast than WCAG AA requires.
 st.html(f"<style>{css('app')}</style>")
-st.navigation(
+page = st.navigation(
     [
         st.Page(VIEWS / "rollout.py", title="Rollout", default=True),
         st.Page(VIEWS / "what_if.py", title="What if"),
@@ -26,4 +25,7 @@ st.navigation(
         st.Page(VIEWS / "guess.py", title="Guess the move"),
     ],
     position="top",
-).run()
+)
+st.set_page_config(page_title=f"{page.title} · sgp", layout="wide")
+st.html(f'<h1 class="hidden">sgp: {page.title}</h1>')
+page.run()

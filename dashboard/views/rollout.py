@@ -10,6 +10,7 @@ from player import show_player
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
+from sgp.errors import InputError
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
@@ -18,15 +19,43 @@ STYLE = f"<style>{css('rollout')}</style>"
 
 
 def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
-    """The rollout that the address names by domain, model and problem (else the first one), and the options of each."""
+    """The rollout that the address names by domain, model and problem, and the options of each.
+
+    An empty address opens the first rollout with a prediction. After a choice in the player, what does not fit it is
+    replaced, first by the same model with another outcome. Raises InputError for a link to a rollout that is missing.
+    """
+    wanted = {name: st.query_params[name] for name in NAMES if name in st.query_params} or opening(
+        rollouts, sources.stamp()
+    )
+    fitting = [
+        each for each in map(LIBRARY.address_of, rollouts) if all(map(alike, map(each.get, wanted), wanted.values()))
+    ]
+    if fitting:
+        wanted = max(fitting, key=lambda each: sum(each[name] == title for name, title in wanted.items()))
+    elif not st.session_state.pop("rollout chosen", False):
+        raise InputError(
+            f"This link needs a rollout of {', '.join(wanted.values())}, which is not recorded here. Open the page "
+            "without it to see what is recorded, or record it with 'sgp evaluate RUN --record'."
+        )
     left, choices = list(rollouts), []
     for name in NAMES:
         titles = in_order(LIBRARY.address_of(each)[name] for each in left)
-        requested = st.query_params.get(name)
-        title = requested if requested in titles else titles[0]
+        title = next((each for each in titles if alike(each, wanted.get(name))), titles[0])
+        title = wanted[name] if wanted.get(name) in titles else title
         choices.append({"name": name.capitalize(), "options": titles, "chosen": title})
         left = [each for each in left if LIBRARY.address_of(each)[name] == title]
     return left[0], choices
+
+
+def alike(title: str, requested: str | None) -> bool:
+    """Whether a title is the requested one, or the same model with another outcome."""
+    return requested is not None and title.split(" (")[0] == requested.split(" (")[0]
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def opening(_rollouts: Sequence[Recorded], stamp: str) -> dict[str, str]:
+    """The address of the first rollout with a predicted embedding."""
+    return next((LIBRARY.address_of(each) for each in _rollouts if each.steps and "expects" in each.steps[0]), {})
 
 
 def choose(name: str, title: str) -> None:
@@ -34,6 +63,7 @@ def choose(name: str, title: str) -> None:
     if name.lower() in NAMES:
         st.query_params[name.lower()] = title
         st.query_params.pop("step", None)
+        st.session_state["rollout chosen"] = True
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -118,6 +148,9 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
         if recorded.steps:
             step = min(max(number("step", 1), 1), len(recorded.steps))
             there = {**address, "step": str(step)}
+            if recorded.head["outcome"] != "solved":
+                failed = {"domains": about.domain, "models": about.model}
+                st.page_link("views/failures.py", label="Why it failed", query_params=failed, width="content")
             st.page_link("views/what_if.py", label="Try another choice", query_params=there, width="content")
         show_exports(recorded, data)
 

@@ -128,7 +128,7 @@ def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Bra
     elif found["kind"] in (weights.ATTRIBUTING, weights.REWEIGHTING):
         weights.take(PAGE, found, report)
     elif found["kind"] == SEARCHING:
-        st.session_state["what if found"] = sgp.viewer.override_words(report.result)
+        st.session_state["what if found"] = sgp.viewer.override_words(report.result), report.result["overrides"]
         base = [choice for choice in branch if choice.step <= found["free"]]
         choices = report.result["overrides"] or ()
         for number, rollout in enumerate(report.result.get("rollouts", ()), start=1):
@@ -332,7 +332,8 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
         offer_training(start)
     work.show_progress(PAGE)
     if st.session_state.get("what if found"):
-        st.success(st.session_state["what if found"])
+        words, overrides = st.session_state["what if found"]
+        (st.warning if overrides is None else st.success)(words)
     there = [part for length in range(len(branch) + 1) if (part := sgp.viewer.Branch(branch[:length])) in branches]
     if there:
         show_tree(branches, there[-1])

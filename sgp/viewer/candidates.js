@@ -13,15 +13,25 @@ const MARKS = {
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
   best: ["◆", "best"],
+  beam: ["∥", "beam"],
+  greedy: ["○", "greedy"],
 };
-const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["left", 1], ["open", 1], ["notes"]];
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["path", 1], ["left", 1], ["open", 1], ["notes"]];
+const MEANINGS = {
+  rank: "1 is the candidate that the model prefers",
+  cost: "what the model gives the candidate: the lower, the better",
+  "Δ to best": "cost above the lowest",
+  path: "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
+  left: "actions of a shortest plan from there; two numbers are a lower and an upper bound",
+  open: "unsatisfied goals",
+};
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
- * The table. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
+ * The table; `beam`: with costs of paths. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
  * `pick` hears of ranks that are chosen by click or key, `point` of those under the pointer (null: of none any more).
  */
-function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
+function candidatesTable({ beam, name, inWords, pick, pickBeside, point, showAll }) {
   const title = h("h3", {});
   const tableRows = []; // filled anew for each step
   const rankOf = (event) => {
@@ -30,9 +40,9 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
   };
   const body = h("tbody", { onclick: (event) => rankOf(event) !== null && pick(rankOf(event)),
     onpointerover: (event) => event.pointerType === "mouse" && point(rankOf(event)), onpointerleave: () => point(null) }); // prettier-ignore
-  const head = h("tr", {}, ...COLUMNS.map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)));
+  const head = h("tr", {}, ...COLUMNS.map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "", title: MEANINGS[words] ?? null }, words)));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates", onkeydown: beside },
-    h("table", {}, h("thead", {}, head), body)); // prettier-ignore
+    h("table", { class: beam ? null : "pathless" }, h("thead", {}, head), body)); // prettier-ignore
   const more = button("", "Show every candidate", showAll);
 
   function beside(event) {
@@ -56,10 +66,12 @@ function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
       if (!candidate) return;
       const index = candidate.rank - 1;
       const looks = { chosen: index === step.chosen, closed: step.unavailable.includes(index), picked: index === picked, pointed: index === pointed };
-      const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
+      const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie) && (mark !== "beam" || (step.path !== undefined && index !== step.chosen)));
       if (step.best?.includes(index) && !hidden) marks.push("best");
+      if (index === step.greedy && index !== step.chosen) marks.push("greedy");
+      const path = step.path === undefined || candidate.cost === null ? "" : number(step.path + candidate.cost);
       const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
-      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, hidden ? "?" : leftInWords(candidate.left), String(candidate.open)];
+      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, path, hidden ? "?" : leftInWords(candidate.left), String(candidate.open)];
       const look = Object.keys(looks).filter((each) => looks[each]).join(" "); // prettier-ignore
       row.show(texts, inWords(candidate), marks.map((mark) => markOf(mark, candidate)), look, index === (picked ?? step.chosen));
     });
@@ -76,7 +88,7 @@ function markOf(mark, candidate) {
 
 /** A row of the candidates' table, whose cells are written only where they change. */
 function tableRow(body) {
-  const texts = Array.from({ length: 6 }, () => document.createTextNode(""));
+  const texts = Array.from({ length: 7 }, () => document.createTextNode(""));
   const marksCell = h("td", { class: "marks" });
   const cells = texts.map((text, place) => h("td", { class: place === 1 ? "" : "number" }, place === 1 ? h("code", {}, text) : text));
   const element = h("tr", {}, ...cells, marksCell);

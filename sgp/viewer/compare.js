@@ -16,7 +16,7 @@ const COMPARE_STYLE = `
 .sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 120px; } .sgp .lower .map :is(.legend, .caption) { display: none; }
 .sgp .lower .map .notes { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5)) { display: none; }
+.sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(6), :nth-child(7)) { display: none; }
 @container (min-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 5fr); }
   .sgp .lower { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
   .sgp .lower > div { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr); height: clamp(220px, calc(var(--sgp-room, 620px) / 2 - 68px), 480px); } }

@@ -86,7 +86,7 @@ def _side(recorded: Recorded) -> dict[str, Any]:
     fields = ("rank", "actions", "cost", "gap", "marks", "open", "same_as", "left")
     steps = [
         {
-            **{name: step[name] for name in ("chosen", "tie", "unavailable", "best") if name in step},
+            **{name: step[name] for name in ("chosen", "tie", "unavailable", "best", "greedy", "path") if name in step},
             "candidates": [{name: each[name] for name in fields if name in each} for each in step["candidates"]],
         }
         for step in data["steps"]

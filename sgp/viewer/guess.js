@@ -141,7 +141,8 @@ export function mountGuess(host, rollout, options = {}) {
       : ["No: the model takes ", taken, `; it ranks your action ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
     const known = step.candidates.some(experts);
     const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert takes your action too" : "the expert does not take your action";
-    return [...agreed, `; ${also}. Press → to continue.`];
+    const loss = lossInWords(rollout.frames[at].left, yours);
+    return [...agreed, `; ${also}.${loss ? ` As for your action, ${loss}.` : ""} Press → to continue.`];
   }
 
   /** The running score in words. */

@@ -42,7 +42,8 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
 
     Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `unavailable`, the ranks of such candidates;
     `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
-    between equal costs; `why`, see `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
+    between equal costs; `greedy`, the rank that greedy search would choose; `path`, with a beam, the cost of the path
+    so far; `why`, see `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
     plan; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
     candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another beam state);
     `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
@@ -110,6 +111,8 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
     ]
     goal = cut(draw_goal(text, Scene(objects, states[0], problem.goal)))
     steps, orders = list[dict[str, Any]](), list(map(ranked, recorded.steps))
+    beam = any(sum("beam" in each["marks"] for each in record["candidates"]) > 1 for record in recorded.steps)
+    spent = 0.0
     for number, (record, standings, order) in enumerate(zip(recorded.steps, recorded.standings, orders, strict=True)):
         best = cost_of(record["candidates"][order[0]])
         others = rivals[number]
@@ -141,6 +144,8 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 "tie": sum(each.marks.contends for each in standings) > 1,
                 "next": order.index(others[0]) if others else None,
                 "unavailable": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
+                "greedy": next((rank for rank, each in enumerate(order) if standings[each].marks.open_to_choice), None),
+                **({"path": spent} if beam else {}),
                 "candidates": candidates,
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
@@ -148,6 +153,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 "expects": _expected(record, atoms),
             }
         )
+        spent += record["candidates"][record["chosen"]]["cost"] or 0.0
     length = sum(len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps)
     sentences = None
     if words.actions:  # before the initial atoms are numbered below, of which the player shows none

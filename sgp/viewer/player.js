@@ -21,7 +21,8 @@ const LEGEND =
   "Δ to best: cost above the lowest; left: actions of a shortest plan from there (two numbers: lower and upper bound); open: number of unsatisfied goals; visited: its state was visited before; " +
   "same as 2: identical to candidate 2 for the model (only that one is considered); tied: same lowest cost; rejected: the model assigns infinite cost; " +
   "expert: a state that the expert's plan reaches later than any state so far; " +
-  "forced: selected by the user, not the model; best: proved to be on a shortest plan.";
+  "forced: selected by the user, not the model; best: proved to be on a shortest plan; " +
+  "path: cost of the whole path, which beam search compares; beam: kept in the beam beside the chosen one; greedy: what greedy search would choose.";
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
   "Hover an action or an atom to read it in English.";
@@ -71,10 +72,12 @@ export function mount(host, rollout, options = {}) {
       settling = setTimeout(settle, SETTLE_AFTER);
     },
     onEnd: () => clearTimeout(settling) }, options); // prettier-ignore
+  const summary = (rollout.expert ? ` The expert's plan has ${plural(rollout.expert.length, "action")}.` : "") +
+    (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to lengthen the plan (n goes through them).` : ""); // prettier-ignore
   const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
   const pictured = board(rollout, { drawing, goal });
-  const table = candidatesTable({ name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
+  const table = candidatesTable({ beam: rollout.steps.some((step) => step.path !== undefined), name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
   const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
   const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
   const ruler = drawRuler(rollout, { name: actions, pick });
@@ -176,7 +179,7 @@ export function mount(host, rollout, options = {}) {
   }
 
   function sentence(step, rank) {
-    if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
+    if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.${summary}`];
     const mark = marks?.find((each) => each.place === walk.at);
     if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Pick an action that does not.`];
     const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);

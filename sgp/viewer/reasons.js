@@ -42,7 +42,10 @@ function saidOfChosen(step, candidate, rank) {
   const beyond = next?.cost > candidate.cost ? `; the runner-up, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more` : "";
   if (candidate.marks.includes("forced")) return "; forced by you";
   if (candidate.marks.includes("goal")) return "; it reaches the goal and ends the search";
-  if (cheaper.some((each) => !unavailable.has(each.rank - 1))) return "; cheaper unvisited successors existed; beam search followed this path";
+  if (cheaper.some((each) => !unavailable.has(each.rank - 1))) {
+    const near = step.candidates[step.greedy];
+    return `; beam search followed this path, although rank ${near.rank} was unvisited and ${number(candidate.cost - near.cost)} cheaper`;
+  }
   if (cheaper.length) {
     const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or identical to others";
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;

@@ -61,7 +61,8 @@ const STYLE = `
 .sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { padding-right: 0; }
 .sgp .candidates th:nth-child(1) { width: 36px; } .sgp .candidates th:nth-child(3) { width: 62px; }
 .sgp .candidates th:nth-child(4) { width: 68px; } .sgp .candidates th:nth-child(5) { width: 58px; }
-.sgp .candidates th:nth-child(6) { width: 40px; } .sgp .candidates th:nth-child(7) { width: 88px; }
+.sgp .candidates th:nth-child(6) { width: 56px; } .sgp .candidates th:nth-child(7) { width: 40px; } .sgp .candidates th:nth-child(8) { width: 88px; }
+.sgp .pathless :is(th, td):nth-child(5) { display: none; }
 .sgp .candidates tbody tr { cursor: pointer; } .sgp .candidates tr.pointed { background: var(--panel); box-shadow: inset 3px 0 var(--orange); }
 .sgp tr.chosen td { font-weight: 600; } .sgp tr.closed td { color: var(--faint); }
 .sgp tr.picked { background: var(--pick) !important; } .sgp code { font: 12.5px/1.4 ui-monospace, monospace;

@@ -33,9 +33,28 @@ def test_recorded_rollouts_can_be_reached_by_their_addresses(open_page):
         assert address(app) == {**named, "step": "3"}
 
 
+def test_a_link_to_a_missing_rollout_says_so_and_opens_no_other(open_page):
+    asked = {"domain": "blocksworld", "problem": "nothing", "step": "2"}
+    app = open_page("rollout", **asked)
+    (error,) = app.error
+    assert "nothing" in error.value
+    assert address(app) == asked
+    (error,) = open_page("rollout", domain="<script>").error
+    assert "script" in error.value
+    assert "p08" in address(open_page("rollout", domain="blocksworld", problem="p08")).values()
+
+
+def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_outcome(open_page):
+    opened = address(open_page("rollout"))
+    library = sgp.recorded_rollouts()
+    (recorded,) = [each for each in library.rollouts if library.address_of(each) == opened]
+    assert "expects" in recorded.steps[0]
+    model = opened["model"].replace("(solved)", "(horizon)")
+    app = open_page("rollout", domain="logistics", model=model.replace("horizon", "solved"))
+    assert address(app)["model"] == model
+
+
 def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
-    app = open_page("rollout", domain="<script>", problem="nothing", step="-1e9")
-    assert address(app)["domain"] == sgp.recorded_rollouts().rollouts[0].about.domain
     app = open_page("next_state", file="nothing", step="nowhere", model="<b>none</b>")
     assert choice(app, "Recorded steps").value == sgp.viewer.retrieved_files()[0][0].title
     for stop in ("0", "99", "<b>", "-1"):
