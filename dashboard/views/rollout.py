@@ -49,7 +49,7 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
 
 def alike(title: str, requested: str | None) -> bool:
     """Whether a title is the requested one, or the same model with another outcome."""
-    return requested is not None and title.split(" (")[0] == requested.split(" (")[0]
+    return requested is not None and title.split(" (", maxsplit=1)[0] == requested.split(" (")[0]
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
