@@ -82,7 +82,13 @@ def test_a_run_solves_is_branched_from_and_forced(ask, run, five_blocks):
     before = solved.result["records"]
     shown = solved.result["data"]["steps"][1]
     rank = next(each["rank"] for each in shown["candidates"] if each["rank"] - 1 != shown["chosen"])
+    steps = [{**each, "candidates": [{**one, "left": 7} for one in each["candidates"]]} for each in before[1:]]
+    plan = [action for each in before[1:] for action in each["candidates"][each["chosen"]]["actions"]]
+    before = [{**before[0], "expert": plan, "left": [9] * len(before)}, *steps]
     branched = ask("branch", run=run, before=before[:3], step=2, rank=rank, seconds=30).result
+    assert branched["records"][0]["expert"] == plan
+    assert len(branched["data"]["map"]["steps"]) == len(branched["data"]["steps"])
+    assert [frame["left"] for frame in branched["data"]["frames"]][:2] != [[0, None]] * 2
     step = branched["data"]["steps"][1]
     assert step["chosen"] == rank - 1
     assert {"chosen", "forced"} <= set(step["candidates"][rank - 1]["marks"])

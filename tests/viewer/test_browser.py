@@ -168,8 +168,8 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     expect_step(page, place)
     press(page, str(alike["rank"] % 10))
     page.wait_for_selector("tr.picked")
-    assert f"≡ same as {alike['twin'] + 1}" in page.locator("tr.picked").inner_text()
-    assert f"identical to rank {alike['twin'] + 1} for the model" in page.locator(".why").inner_text()
+    assert f"≡ same as {alike['same_as'] + 1}" in page.locator("tr.picked").inner_text()
+    assert f"identical to rank {alike['same_as'] + 1} for the model" in page.locator(".why").inner_text()
 
 
 def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page, ranked):
