@@ -1,7 +1,9 @@
 """Page Your own problem: solve it with a model that fits or is trained here; replay and validate a plan."""
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -10,10 +12,13 @@ from basics import plain, run_page
 from player import show_player
 
 import sgp
+from sgp.datasets.store import home
 from sgp.datasets.subject import PlannerName
+from sgp.files import read_json, write_json
 from sgp.service.worker import Report
 
 PAGE = "own problem"
+PARTS = ("domain", "problem", "plan")
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
@@ -119,6 +124,8 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
     if st.session_state.get("own read", ("",))[0] != mark:
         st.session_state["own read"], st.session_state["own unread"] = (mark, None), None
         st.session_state.pop("own shown", None)
+        st.session_state.pop("own saved", None)
+        st.query_params.pop("saved", None)
         work.give_up(PAGE)
         work.begin(PAGE, "reading", 30.0, "read", {"problem": problem}, mark=mark)
     found: Mapping[str, Any] | None = st.session_state["own read"][1]
@@ -140,6 +147,38 @@ def take(found: Mapping[str, Any], report: Report) -> None:
     else:
         st.session_state["own shown"] = report.result
         st.query_params.pop("step", None)
+        save(report.result)
+
+
+def saved_file(name: str) -> Path:
+    """The file of a saved problem with its result."""
+    return home() / "own_problems" / f"{name}.json"
+
+
+def save(shown: Mapping[str, Any]) -> None:
+    """Save the texts and the result under a name that is put into the address."""
+    given = {part: st.session_state.get(f"own {part}") or "" for part in PARTS}
+    name = sha256(repr((sorted(given.items()), shown["data"]["id"])).encode()).hexdigest()[:12]
+    if not saved_file(name).is_file():
+        write_json(saved_file(name), {"texts": given, "read": st.session_state["own read"], "shown": shown})
+    st.session_state["own saved"] = st.query_params["saved"] = name
+
+
+def restore() -> None:
+    """Fill the page from the problem that the address names, or from the last one after a visit to another page."""
+    name = st.query_params.get("saved") or st.session_state.get("own saved")
+    if name is None or any(st.session_state.get(f"own {part}") for part in PARTS):
+        return
+    if not re.fullmatch("[0-9a-f]{12}", name) or not saved_file(name).is_file():
+        st.query_params.pop("saved", None)
+        st.session_state.pop("own saved", None)
+        fail(f"No problem '{name[:12]}' is saved on this machine. A link opens only where the problem was solved")
+        return
+    data = read_json(saved_file(name))
+    put(**data["texts"])
+    mark, found = data["read"]
+    st.session_state["own read"], st.session_state["own shown"] = (mark, found), data["shown"]
+    st.session_state["own saved"] = st.query_params["saved"] = name
 
 
 def show_unread() -> None:
@@ -186,8 +225,9 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     runs = {name_of(each): each for each in found["runs"]}
     if not runs:
         st.info("No trained model fits the predicates and actions of this domain. Train one in the next tab.")
-        for sentence in found["others"][:3]:
-            st.text(f"Does not fit: {sentence}.")
+        if found["others"]:
+            with st.expander("Why the existing models do not fit"):
+                st.text("\n".join(f"{sentence}." for sentence in found["others"][:3]))
         return
     newest = st.session_state.get("own trained")
     first = next((place for place, each in enumerate(runs.values()) if each["folder"] == newest), 0)
@@ -268,10 +308,11 @@ def is_folded(complete: bool, found: Mapping[str, Any] | None) -> bool:
 
 def main() -> None:
     """The page. Each part has its place from the first run on, so that a corrected error disappears at once."""
+    restore()
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended)
-    for part in ("domain", "problem", "plan"):
+    for part in PARTS:
         keep(part)
     problem = texts()
     complete = bool(problem["domain"] and problem["problem"])

@@ -8,7 +8,7 @@ import pytest
 
 import sgp
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
-from tests.dashboard.conftest import button, settled, words
+from tests.dashboard.conftest import address, button, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 PAGE = "own problem"
@@ -57,6 +57,15 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     assert data["outcome"] == "solved"
     assert f"VAL accepts the plan of {data['length']} actions" in words(app)
     assert data["model"] == f"contrastive-jumps {run.key.variant} seed {run.key.seed}"
+    saved = address(app)["saved"]
+    again = open_page("own_problem", worker, saved=saved)
+    assert f"VAL accepts the plan of {data['length']} actions" in words(again)
+    assert again.text_area(key="own domain").value == app.text_area(key="own domain").value
+    assert address(again)["saved"] == saved
+    again = fill(again, problem="(define (problem other) (:domain blocksworld) (:objects a) (:init) (:goal (clear a)))")
+    assert "saved" not in address(again)
+    (error,) = open_page("own_problem", worker, saved="0123456789ab").error
+    assert "No problem" in error.value
 
 
 def test_a_parse_error_shows_its_line_and_a_mended_text_clears_it_at_once(open_page, worker):
