@@ -288,8 +288,8 @@ def _joined(rollout: Rollout, given: Records, run: str, decoding: str, before: R
 
     The expert's plan and the actions left at the given states are those of the head `before`.
     """
-    head, *steps = _explained(rollout, run, decoding)
-    head |= {"expert": before.get("expert", [])}
+    found, *steps = _explained(rollout, run, decoding)
+    head = {**found, "expert": before.get("expert", [])}
     overridden = given[-1]["candidates"][given[-1]["chosen"]]
     if "left" in before and "left" not in head and "left" in overridden:
         known = [*before["left"][: len(given)], overridden["left"]]
