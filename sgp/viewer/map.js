@@ -143,7 +143,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   function show(at, rank) {
     shown = [at, rank];
     const step = map.steps[at];
-    if (close && step) frame(pointsOf(step));
+    if (close) frame(step ? pointsOf(step) : everything);
     const path = pathTo(at);
     line.setAttribute("points", path.map((each) => atPlace(place(each))).join(" "));
     const state = states ? (step?.state ?? chosenPoint(at - 1)) : null;
