@@ -157,6 +157,10 @@ def main() -> None:
     with columns[1]:
         step = file.steps.index(select("Step", file.steps, "step", format_func=words.__getitem__))
     show(file, step, pools, model)
+    st.caption(
+        "These models predict the sentence vector of the state after an action (method embedplan), or are baselines of "
+        "that method (displacements). Page Rollout shows the state-centric method, which predicts without an action."
+    )
     st.caption(plain(str(file.record["about"])))
 
 
