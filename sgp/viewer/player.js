@@ -17,6 +17,7 @@ const KEYS = [
   ["z", "toggle large view"],
 ];
 const BRANCH_KEY = ["b", "branch: continue from the picked candidate instead of the chosen one"]; // where the host can plan
+const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
 const LEGEND =
   "Δ to best: cost above the lowest; left: actions of a shortest plan from there (two numbers: lower and upper bound); open: number of unsatisfied goals; visited: its state was visited before; " +
   "same as 2: identical to candidate 2 for the model (only that one is considered); tied: same lowest cost; rejected: the model assigns infinite cost; " +
@@ -59,7 +60,7 @@ export function mount(host, rollout, options = {}) {
   };
   for (let rank = 0; rank < 10; rank += 1) bindings[(rank + 1) % 10] = () => pick(rank);
   const marks = marksOf(rollout);
-  const retryButton = button("retry mistakes", "Find better actions at the marked steps (r)", retry);
+  const retryButton = button("retry", "Find better actions at the marked steps (r)", retry);
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
@@ -77,6 +78,8 @@ export function mount(host, rollout, options = {}) {
   const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
   const pictured = board(rollout, { drawing, goal });
+  const views = h("select", { "aria-label": "View", title: "all panels; step: board and candidates; explain: board, map and reasons; teach: board and sentence", onchange: () => (root.dataset.view = views.value) },
+    ...VIEWS.map((value) => h("option", { value }, value)));
   const table = candidatesTable({ beam: rollout.steps.some((step) => step.path !== undefined), name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
   const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
   const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
@@ -91,6 +94,7 @@ export function mount(host, rollout, options = {}) {
     { class: "sgp", tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
     h("div", { class: "bar" }, ...choiceBoxes(options),
       walk.controls(
+        views,
         button("large", "Toggle large view (z)", enlarge),
         marks?.length ? retryButton : "",
         options.onBranch ? button("branch here", "Continue from the picked candidate (b)", branch) : "",

@@ -129,6 +129,11 @@ const STYLE = `
   .sgp:not(.large) .candidates { max-height: none; flex: 1; } .sgp:not(.large) .coverage { max-height: none; }
   .sgp .plan { height: 220px; } }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .choose { max-width: 150px; } }
+.sgp[data-view=step] :is(.below, .reasons), .sgp[data-view=teach] :is(.below, .reasons, .candidates, .more), .sgp[data-view=explain] :is(.coverage, .candidates) { display: none; }
+.sgp[data-view=teach] .why { font-size: 22px; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
+@container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }
+  .sgp[data-view=teach]:not(.large) .grid { grid-template-columns: minmax(0, 3fr) minmax(0, 1fr) !important; }
+  .sgp[data-view=explain] .reasons { flex: 1 !important; } }
 .sgp.large .picture { height: 80vh; }
 .sgp.compare .picture { height: clamp(200px, 26cqw, 420px); }
 `;
