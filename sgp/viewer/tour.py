@@ -125,7 +125,6 @@ class Tour:
     def _facts(self, level: int, diagnosis: Diagnosis | None) -> dict[str, Any]:
         """The numbers in the words of the stops."""
         data, graph = self.data, self.data["graph"]
-        solved = (0.0, 0.0) if diagnosis is None else diagnosis.shares["coverage"]
         goals, open_goals = len(self.rollout.problem.goal), len(self.rollout.open_goals[self.step - 1])
         unseen = graph["colours"][level].count(-1)
         objects = graph["kinds"].count("object")
@@ -152,7 +151,6 @@ class Tour:
             "failure_domain": self.failure.about.domain,
             "beam": max(sum("beam" in each["marks"] for each in step["candidates"]) for step in self.rollout.steps),
             "diagnosis": "" if diagnosis is None else diagnosis.sentence,
-            **dict(zip(("solved_smaller", "solved_larger"), map("{:.0%}".format, solved), strict=True)),
         }
 
     def _graph(self, level: int | None) -> str:

@@ -179,6 +179,7 @@ def test_the_tour_has_all_stops_forward_and_back(open_page):
     last = len(sgp.viewer.tour_titles())
     for stop in range(last):
         assert tour.stop(stop).words in words(app)
+        assert ("expert's action first" in words(app)) == (sgp.viewer.tour_titles()[stop] == "A failure")
         if stop < last - 1:
             app = button(app, "Next →").click().run()
     assert not app.exception
