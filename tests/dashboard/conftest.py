@@ -28,7 +28,7 @@ def open_page(monkeypatch):
     opened = []
 
     def open_(name, worker=None, **address):
-        app = AppTest.from_file(str(DASHBOARD / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(DASHBOARD / "app.py"), default_timeout=240)  # only ends a page that hangs
         app.switch_page(f"views/{name}.py")
         for key, value in address.items():
             app.query_params[key] = value

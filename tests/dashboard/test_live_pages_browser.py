@@ -86,6 +86,7 @@ def test_files_are_uploaded_solved_and_watched_and_five_megabytes_are_a_sentence
         file.write_text(text)
         page.locator("input[type=file]").nth(number).set_input_files(file)
         page.wait_for_selector(f"text={part}.pddl")
+        page.wait_for_selector("[data-test-script-state=notRunning]")  # a page that is drawn anew can lose a file
     page.wait_for_selector("text=Domain blocksworld: 5 objects")
     page.get_by_role("button", name="Solve").click()
     page.wait_for_selector(".sgp[data-step]")
