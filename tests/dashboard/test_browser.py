@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.analysis.failures import Finding, headline
 from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
 from sgp.viewer.playback import playback
@@ -79,7 +80,8 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it_and_a_point_both_at
 
 def test_a_failure_leads_to_its_step(page, address):
     rollout = recorded("horizon", "logistics")
-    step = sgp.analysis.failure_of(rollout).primary.step
+    best = headline(rollout, sgp.analysis.failure_of(rollout))
+    step = best.step if isinstance(best, Finding) else best.steps[0]
     page.goto(f"{address}/failures?domains=logistics")
     name = sgp.recorded_rollouts().address_of(rollout)
     card = page.locator(".failures article").filter(has_text=f"{name['problem']}, {rollout.about.model},")
