@@ -6,7 +6,6 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.util import find_spec, resolve_name
 from typing import Any
 
@@ -43,7 +42,7 @@ def lazy_names(name: str, file: str) -> tuple[Callable[[str], Any], Callable[[],
     return get, lambda: sorted({*sources, *namespaces}), sorted(sources)
 
 
-class AfterImport(MetaPathFinder):
+class AfterImport:
     """Import hook that calls a function with a module after its first import; with a loaded one at once."""
 
     def __init__(self, name: str, call: Callable[[Any], None]):
