@@ -26,6 +26,7 @@ from sgp.domains import saying
 from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, with_planners
 from sgp.files import write_text
 from sgp.reports.papers import get_paper, paper_table
+from sgp.reports.scaling_tables import scaling_table
 from sgp.reports.table import Row, Table
 from sgp.reports.tables import coverage_figure, pivot, pool, short, with_draws
 
@@ -419,9 +420,7 @@ def retrieval_caps() -> Table:
 
 @source
 def scaling() -> Table:
-    return sgp.experiments.scaling_table(
-        pd.concat([load_scores("measured/scaling"), get_paper("dynamic-validation").printed("1")])
-    )
+    return scaling_table(pd.concat([load_scores("measured/scaling"), get_paper("dynamic-validation").printed("1")]))
 
 
 @source

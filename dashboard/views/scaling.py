@@ -7,6 +7,7 @@ from basics import css, in_order, plain, run_page
 
 import sgp
 from sgp.evaluation.scores import parse_scores
+from sgp.reports.scaling_tables import scaling_table
 
 STYLE = f"<style>{css('scaling')}</style>"
 BELOW = ("plan_length", "seconds")  # metrics that are drawn below coverage
@@ -53,7 +54,7 @@ def main() -> None:
             names = in_order(own["planner"])
             chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
         show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
-    st.html(f'{STYLE}<div class="scores">{sgp.experiments.scaling_table(scores).html()}</div>')
+    st.html(f'{STYLE}<div class="scores">{scaling_table(scores).html()}</div>')
 
 
 def show_curves(scores: pandas.DataFrame) -> None:
