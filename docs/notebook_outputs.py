@@ -32,7 +32,7 @@ LIMIT = 300_000  # bytes of a notebook
 PLOT, PLAYER, STATE = (
     f"application/vnd.{name}+json" for name in ("plotly.v1", "jupyter.widget-view", "jupyter.widget-state")
 )
-DRAW = "figure => Plotly.toImage(figure, {format: 'png', width: figure.layout.width, height: figure.layout.height})"
+DRAW = "figure => Plotly.newPlot(document.body.firstElementChild, figure.data, figure.layout, {staticPlot: true})"
 
 
 def main() -> None:
@@ -80,11 +80,11 @@ def illustrate(notebook: NotebookNode, page: Page) -> None:
 
 def plot_picture(page: Page, figure: dict[str, Any]) -> str:
     """A figure of plotly as PNG, in base64."""
-    page.set_content("<html></html>")
-    page.add_script_tag(content=get_plotlyjs())
     layout = {"width": 900, "height": 450, **figure["layout"]}
-    address = page.evaluate(DRAW, {"data": figure["data"], "layout": layout})
-    return small(base64.b64decode(address.partition(",")[2]))
+    page.set_content(f"<div style='width: {layout['width']}px; height: {layout['height']}px'></div>")
+    page.add_script_tag(content=get_plotlyjs())
+    page.evaluate(f"async {DRAW}.then(() => null)", {"data": figure["data"], "layout": layout})
+    return small(page.locator("div").first.screenshot())
 
 
 def player_picture(page: Page, data: dict[str, Any], step: int) -> str:
@@ -99,9 +99,11 @@ def player_picture(page: Page, data: dict[str, Any], step: int) -> str:
 
 
 def small(picture: bytes) -> str:
-    """A picture with at most 64 colours, in base64."""
+    """A picture with at most 128 colours, in base64; rare colours, those of marks, are kept."""
     out = io.BytesIO()
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(64).save(out, "PNG", optimize=True)
+    Image.open(io.BytesIO(picture)).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(
+        out, "PNG", optimize=True
+    )
     return base64.b64encode(out.getvalue()).decode()
 
 

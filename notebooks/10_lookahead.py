@@ -197,7 +197,7 @@ figure = sgp.viz.curves(
     frame, "Candidates of the initial state: mean, and band from least to most", "objects", "candidates"
 )
 figure.update_xaxes(type="log", tickvals=SIZES)
-figure.update_yaxes(type="log", autorange=True, dtick=1)
+figure.update_yaxes(type="log", range=[0, 3], dtick=1)
 figure
 
 # %% [markdown]
@@ -291,7 +291,7 @@ for name, dash, column in (("loss", "dot", 1), ("of training's size", "solid", 2
 live.update_xaxes(title="epoch", range=[0.5, EPOCHS + 0.5])
 live.update_yaxes(range=[-0.05, 1.05], col=2, row=1)
 live.update_yaxes(rangemode="tozero", col=1, row=1)
-live.update_layout(template="plotly_white", title="AIW-AD, variant exact", height=380)
+live.update_layout(template="plotly_white", title="Loss and coverage by epoch, learning from exact labels", height=380)
 
 
 def look(planner):
