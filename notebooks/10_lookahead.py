@@ -110,7 +110,9 @@ ABLATIONS = {  # published variant: name, and the setting of this package
     "aiw-internal": "trees.encoding=internal",
 }
 sums = printed[(printed.domain == "total") & (printed["n"] == 900) & printed.variant.isin(list(ABLATIONS))]
-sums = sums.drop_duplicates("variant").assign(panel="published", series="published", line=sums.variant.map(ABLATIONS))
+sums = sums.drop_duplicates("variant").assign(
+    panel="published", series="published", count=sums.n, line=sums.variant.map(ABLATIONS)
+)
 sums = sums.set_index("variant").loc[list(ABLATIONS)].reset_index()
 sgp.viz.rates(sums, "Published: share of 900 problems of the learning track solved", "share solved")
 

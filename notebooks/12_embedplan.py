@@ -91,7 +91,7 @@ ORDER = list(MODELS.values())[:3]
 
 def by_domain(split, pools, metric):
     """Rates of the models by domain, seeds pooled, for a plot."""
-    rows = measured[(measured.split == split) & (measured.decoding == pools) & (measured.metric == metric)]
+    rows = measured[(measured.split == split) & (measured.pool == pools) & (measured.metric == metric)]
     rows = rows[rows.model.isin(ORDER)].assign(panel=lambda each: each.domain)
     rows = rows.assign(line=rows.domain, series=rows.model, panel=f"{split}, pools {pools}")
     return sgp.experiments.pool_seeds(rows.sort_values(["line", "series"]), ["panel", "line", "series"])
@@ -272,9 +272,7 @@ for pools in ("paper", "hard"):
     rows[pools, "chance"] = {f"Hit@{k}": np.mean([each.chance(k) for each in found]) for k in (1, 5)}
     assert rows[pools, "renamed"]["Hit@1"] == 1.0, "lifted displacements are exact"
 of_domain = measured[(measured.domain == DOMAIN) & (measured.split == "extrapolation")]
-committed = (
-    of_domain.replace({"model": {"EmbedPlan": "embedplan"}}).groupby(["decoding", "model", "metric"]).value.mean()
-)
+committed = of_domain.replace({"model": {"EmbedPlan": "embedplan"}}).groupby(["pool", "model", "metric"]).value.mean()
 table = pd.DataFrame(rows).T
 table["Hit@1, committed"] = [committed.get((*key, "hit@1")) for key in table.index]
 table["Hit@5, committed"] = [committed.get((*key, "hit@5")) for key in table.index]
