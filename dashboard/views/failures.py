@@ -13,10 +13,8 @@ from basics import css, image, in_order, plain, run_page, several
 
 import sgp
 from sgp.analysis.failures import (
-    DIAGNOSED,
     Failure,
     Finding,
-    diagnose_splits,
     diagnosis,
     headline,
     kind_of_outcome,
@@ -24,6 +22,7 @@ from sgp.analysis.failures import (
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import recording_command
+from sgp.evaluation.scores import DIAGNOSED, diagnose_splits
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 

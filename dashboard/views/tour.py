@@ -5,8 +5,8 @@ import streamlit as st
 from basics import css, encoded, number, plain, run_page
 
 import sgp
-from sgp.analysis.failures import Diagnosis, diagnose_splits
 from sgp.datasets.recorded import Recorded
+from sgp.evaluation.scores import Diagnosis, diagnose_splits
 
 GUESS = "Guess first: which action does the model take?"
 CSS = css("tour")

@@ -19,7 +19,7 @@ from sgp.planning.pddl import Action
 from sgp.planning.rollout import Mark, Outcome, tie_margin
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
 _TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
@@ -291,38 +291,6 @@ def headline(recorded: Recorded, failure: Failure) -> Finding | Remark:
             if rank is not None and 2 * rank > len(step["candidates"]) > 3:
                 return Remark(f"the model ranks the expert's action {rank} of {len(step['candidates'])}", (number,))
     return failure.primary
-
-
-DIAGNOSED = {
-    "expert_top1": "decisions with the expert's action ranked first",
-    "indistinguishable": "successors that the model cannot tell apart",
-    "unseen": "features that training never saw",
-    "perfect_coverage": "solved if every prediction were perfect",
-    "coverage": "solved",
-}  # metrics of `sgp evaluate --diagnose`, in words
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """A planner on smaller and on larger problems: the share of each metric of DIAGNOSED, and a sentence."""
-
-    sentence: str
-    shares: Mapping[str, tuple[float, float]]
-
-
-def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosis | None:
-    """Diagnose a planner from its scores in one domain by the metrics of DIAGNOSED; None if some are missing."""
-    means = scores[scores["size"].isna()].groupby(["metric", "split"])["value"].mean()
-    if any((metric, split) not in means for metric in DIAGNOSED for split in (smaller, larger)):
-        return None
-    shares = {metric: (float(means[metric, smaller]), float(means[metric, larger])) for metric in DIAGNOSED}
-    (few, many), (_, perfect), (_, solved) = (shares[each] for each in ("expert_top1", "perfect_coverage", "coverage"))
-    sentence = (
-        f"On larger problems the model ranks the expert's action first in {many:.0%} of the decisions; on smaller ones "
-        f"in {few:.0%}. It leaves {1 - solved:.0%} of the larger problems unsolved; with perfect predictions "
-        f"{1 - perfect:.0%} would be unsolved, because of the features."
-    )
-    return Diagnosis(sentence, shares)
 
 
 def _of(steps: Sequence[int] | Mapping[int, Any], recorded: Recorded, many: str = "steps", one: str = "step") -> str:

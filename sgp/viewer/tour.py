@@ -11,11 +11,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sgp.analysis.failures import DIAGNOSED, Diagnosis
 from sgp.datasets.recorded import Recorded, atom_of
 from sgp.domains import draw_goal, draw_scene
 from sgp.domains.domain import Scene
 from sgp.errors import StoreError
+from sgp.evaluation.scores import DIAGNOSED, Diagnosis
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
 from sgp.viewer.pictures import FILLS, draw_graph

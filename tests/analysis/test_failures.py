@@ -8,10 +8,8 @@ import pytest
 
 import sgp
 from sgp.analysis.failures import (
-    DIAGNOSED,
     FailureKind,
     Finding,
-    diagnose_splits,
     diagnosis,
     headline,
     kind_of_outcome,
@@ -19,6 +17,7 @@ from sgp.analysis.failures import (
 from sgp.datasets.recorded import Recorded, read_recorded
 from sgp.datasets.recording import records
 from sgp.errors import StoreError
+from sgp.evaluation.scores import DIAGNOSED, diagnose_splits
 from tests.recorded import recorded_file, recorded_lines
 
 GOALS = 6

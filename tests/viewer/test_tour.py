@@ -4,9 +4,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
-from sgp.analysis.failures import DIAGNOSED, Diagnosis, diagnosis
+from sgp.analysis.failures import diagnosis
 from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
+from sgp.evaluation.scores import DIAGNOSED, Diagnosis
 from sgp.experiments.bundle import record_tour
 from sgp.viewer.tour import tour_titles
 
