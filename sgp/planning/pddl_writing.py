@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 
 from sgp.planning.declarations import (
     OBJECT,
@@ -67,12 +68,17 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
 
 
 def write_problem(written: AsWritten, costs: bool = False) -> str:
-    """Write the problem that belongs to the output of `write_domain`."""
+    """Write the problem that belongs to the output of `write_domain`.
+
+    Objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow its stack.
+    """
     problem = written.problem
     total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]
     init = [*map(str, problem.init), *([*total, *problem.values] if costs else [])]
     metric = "\n  (:metric minimize (total-cost))" if costs and problem.minimised else ""
-    objects = _typed(problem.objects, type_names(written.domain))
+    rows = [list(group) for _, group in groupby(problem.objects, key=attrgetter("types"))]
+    typed = _typed([row[-1] for row in rows], type_names(written.domain))
+    objects = [" ".join([*(name for name, _ in row[:-1]), last]) for row, last in zip(rows, typed, strict=True)]
     goal = written.goal.parts if isinstance(written.goal, Formula) and written.goal.kind == "and" else (written.goal,)
     return _problem("p", "d", objects, init, map(condition_text, goal), metric)
 

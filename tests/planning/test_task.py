@@ -106,6 +106,19 @@ def test_large_problems_stay_lifted(monkeypatch):
     assert (lifted.mode, len(lifted.successors(lifted.init))) == ("lifted", 60)
 
 
+def test_tens_of_thousands_of_typed_objects_are_read():
+    """A parser that recurses over a typed list must not meet one entry for each object."""
+    domain = """(define (domain d) (:requirements :strips :typing) (:types box lid)
+      (:predicates (open ?b - box) (shut ?b - box) (loose ?l - lid))
+      (:action close :parameters (?b - box) :precondition (open ?b) :effect (and (shut ?b) (not (open ?b)))))"""
+    boxes, lids = ([f"{kind}{number}" for number in range(20_000)] for kind in ("b", "l"))
+    objects = " ".join([*(f"{name} - box" for name in boxes), *(f"{name} - lid" for name in lids)])
+    problem = pddl_problem(domain, objects, "(open b0) (loose l0)", "(shut b0)")
+    task = Task(problem)
+    assert [thing.name for thing in task.objects] == [*boxes, *lids]
+    assert [str(successor.actions[0]) for successor in task.successors(task.init)] == ["(close b0)"]
+
+
 def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
     problem = on_table(20)
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
