@@ -36,6 +36,7 @@ KERNEL_MODULES = (
     "encoders.kernels.hashing",
     "encoders.kernels.marked_colours",
     "encoders.kernels.marked_features",
+    "encoders.kernels.marked_reduction",
     "encoders.kernels.marked_walks",
     "encoders.kernels.wl",
     "planning.atom_table",

@@ -15,6 +15,7 @@ import sgp
 from sgp.compilation import loaded_extension
 from sgp.datasets.runs import Origin
 from sgp.datasets.store import locked
+from sgp.methods import REGISTERED
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.workers import ONE_THREAD
@@ -83,6 +84,13 @@ COURIER_PROBLEM = """\
          (road depot shop) (road shop depot) (road depot mill) (road shop mill))
   (:goal (and (at q1 shop) (not (in q1 v1)))))
 """
+
+
+@pytest.fixture
+def registered():
+    """Forget the policies that a test registers in this process."""
+    yield
+    REGISTERED.clear()
 
 
 def pddl_problem(domain: str, objects: str, init: str, goal: str) -> Problem:

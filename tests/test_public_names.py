@@ -8,7 +8,6 @@ import pytest
 
 import sgp
 from sgp.errors import InputError, SgpError
-from sgp.methods import REGISTERED
 
 
 def test_representations_are_short(two_blocks):
@@ -68,12 +67,6 @@ def test_what_names_no_run_is_one_sentence():
 def fewest_open_goals(task, state, candidates):
     goals = set(task.goal_atoms)
     return [len(goals - set(task.atoms(each.state))) for each in candidates]
-
-
-@pytest.fixture
-def registered():
-    yield
-    REGISTERED.clear()
 
 
 def test_a_function_is_evaluated_beside_a_planner_a_run_and_a_baseline(home, registered):

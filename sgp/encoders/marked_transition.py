@@ -32,15 +32,18 @@ from safetensors.numpy import load_file, save_file
 from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.marked_colours import MarkedLayout
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
+from sgp.encoders.kernels.marked_reduction import Interchangeable, argument_marks, reduced
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, TransitionWords, Walked
 from sgp.encoders.relations import AtomNumbers
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
+from sgp.planning.symmetry import signatures_of
 from sgp.planning.task import Candidates, State, Successor, Task, TaskCache, parts, rows_as_bytes
 
 _SCALARS = len(SCALARS_IN_WORDS)
+_FEWEST_REDUCED = 100  # interchangeable objects from which the reduction of a graph takes less time than it saves
 _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch
 
 
@@ -180,9 +183,12 @@ class MarkedTransitionEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         changes, config = graph.changes([state], [choice]), self.config
+        layout, atoms, changed = graph.layout, changes.atoms, changes.changed
+        if graph.interchangeable is not None and not config.counted:
+            members = _members(config, self.domain_text)
+            layout, atoms, changed = reduced(layout, graph.interchangeable, members, atoms, changed)
         extent = config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
-        atoms = changes.atoms, changes.first_change, changes.changed
-        features = transition_features(graph.layout, *extent, *atoms, vocabulary, stop_flag())
+        features = transition_features(layout, *extent, atoms, changes.first_change, changed, vocabulary, stop_flag())
         check_limits()
         return features
 
@@ -191,6 +197,13 @@ class MarkedTransitionEncoder:
         if graph is None:
             graph = self._graphs[task] = _Graph(task, self.walked)
         return graph
+
+
+def _members(config: MarkedConfig, text: DomainText) -> int:
+    """Return how many untouched objects of a class one walk can involve, at least 1; see `marked_reduction`."""
+    if max(text.predicates.values(), default=0) > 2:  # further arguments of the walk's atoms
+        return max(1, config.open_atoms, config.closed_atoms)
+    return max(1, (max(config.open_atoms, config.closed_atoms - 1) + 1) // 2)  # no two are neighbours on a walk
 
 
 def _table(hashes: NDArray[np.uint64]) -> HashTable:
@@ -261,6 +274,12 @@ class _Graph(AtomNumbers):
         self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a cache
         self._layout: MarkedLayout | None = None
+        self.interchangeable: Interchangeable | None = None
+        """The arrays of `marked_reduction` for the present layout; None for few interchangeable objects."""
+        self._marked = 0  # number of atoms with marks
+        symmetric, kinds = task.symmetric_objects
+        if symmetric.sum() >= _FEWEST_REDUCED:
+            self.interchangeable = Interchangeable(symmetric, signatures_of(kinds), np.empty(0, np.uint64))
         self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self.number(atom) for atom in self._goal]
 
@@ -277,6 +296,11 @@ class _Graph(AtomNumbers):
                 kind=np.array(self._kind, np.uint64),
                 walkable=np.array(self._walkable, np.bool_),
             )
+            if self.interchangeable is not None:
+                symmetric, kinds, marks = self.interchangeable
+                new = argument_marks(self._layout, symmetric, self._marked)
+                self.interchangeable = Interchangeable(symmetric, kinds, np.concatenate([marks, new]))
+                self._marked = len(self._kind)
         return self._layout
 
     @property

@@ -12,19 +12,21 @@ from typing import Literal as OneOf
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
 from sgp.planning.declarations import Action, Atom, DomainText, Literal, Parameter, ProblemText, is_true
-from sgp.planning.hash_table import Ints, Words
+from sgp.planning.hash_table import Ints, Mask, Words
 from sgp.planning.instantiation import INSTANCE_BYTES, MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
 from sgp.planning.native import native_problem
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.operators import state_identities, state_identity
 from sgp.planning.pddl import Problem, format_problem, require_problem
 from sgp.planning.problem_index import Instances, ProblemIndex
+from sgp.planning.symmetry import symmetric_objects
 from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
 
 State: TypeAlias = search.State
@@ -33,8 +35,10 @@ State: TypeAlias = search.State
 Mode = OneOf["grounded", "lifted"]
 Value = TypeVar("Value")
 
+_MOST_CACHED = 8  # arrays of states
 MODEL_BYTES = 3 * 10**9  # for one task with more than MOST_INSTANCES
 MODEL_SHARE = 0.25  # of the memory that the process may still use, so that other tasks fit, too
+FEW_FLUENTS = 256  # true fluents up to which lists and sets take less time than arrays
 MOST_LISTED = 10_000  # initially applicable actions up to which pymimir lists all
 
 
@@ -74,6 +78,7 @@ class Task:
             warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode
         self._fluents: dict[int, Atom] = {}
+        self._arrays: dict[State, Ints] = {}  # a cache
         self._ground_actions: dict[Action, formalism.GroundAction] = {}
         # pymimir takes a tenth of a millisecond to read an atom, so it gets only the atoms of state and goal.
         check_limits()
@@ -99,6 +104,12 @@ class Task:
         return self.domain_text.fluent_predicates
 
     @cached_property
+    def goal_arrays(self) -> tuple[NDArray[np.int64], Mask]:
+        """The indices and signs of `fluent_goal`."""
+        indices = np.array([index for _, index in self.fluent_goal], np.int64)
+        return indices, np.array([literal.positive for literal, _ in self.fluent_goal], np.bool_)
+
+    @cached_property
     def missing_static(self) -> list[Literal]:
         """The static goal literals, '=' included, that are false."""
         static = (literal for literal in self.goal if literal.atom.predicate not in self.changing)
@@ -115,6 +126,11 @@ class Task:
     @cached_property
     def _index(self) -> ProblemIndex:
         return ProblemIndex(self.domain_text, self.text)
+
+    @cached_property
+    def symmetric_objects(self) -> tuple[Mask, Ints]:
+        """The objects [n] that only fluents distinguish from another, and their kinds."""
+        return symmetric_objects(self._index)
 
     @cached_property
     def model(self) -> GroundModel | None:
@@ -208,7 +224,7 @@ class Task:
         With `representatives`, or with too many applicable actions, each state of the search applies one of the actions
         that differ only in interchangeable objects.
         """
-        fluents = np.array(self.fluents(state), np.int32)
+        fluents = self.fluent_array(state)
         if self.model is None or self.joins(representatives):
             few = representatives or self.has_many_actions
             instances, result = self.lifted.search(fluents, abstraction, limits, few)
@@ -270,6 +286,17 @@ class Task:
     def fluents(self, state: State) -> list[int]:
         """Return the indices of the fluent atoms true in `state`, ascending; `fluent` maps them to atoms."""
         return list(state.get_fluent_atoms())
+
+    def fluent_array(self, state: State) -> Ints:
+        """Return `fluents` as an array; that of a recent state is cached, because pymimir lists atoms one by one."""
+        array = self._arrays.get(state)
+        return np.array(self.fluents(state), np.int32) if array is None else array
+
+    def cache_fluents(self, state: State, fluents: Ints) -> None:
+        """Cache the array of a state that is likely to be the next one."""
+        if len(self._arrays) == _MOST_CACHED:
+            del self._arrays[next(iter(self._arrays))]
+        self._arrays[state] = fluents
 
     def fluent(self, index: int) -> Atom:
         """Return the fluent atom with this index."""
@@ -400,11 +427,16 @@ class Candidates(Sequence[Successor]):
     def _successor(self, place: int) -> Successor:
         result, path = self._result, self._path(place)
         parent = int(result.steps[place, PARENT])
+        changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
+        if len(self.fluents) > FEW_FLUENTS:
+            fluents = _toggled(self.fluents, np.sort(changed))
+            state = self._task.after(self._state, path[0]) if parent < 0 else self._task.state_of(fluents.tolist())
+            self._task.cache_fluents(state, fluents)
+            return Successor(path, state, None if parent < 0 else parent)
         if parent < 0:
             return Successor(path, self._task.after(self._state, path[0]))
-        changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
-        fluents = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
-        return Successor(path, self._task.state_of(sorted(fluents)), parent)
+        true = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
+        return Successor(path, self._task.state_of(sorted(true)), parent)
 
     def _path(self, place: int) -> tuple[Action, ...]:
         actions, instances = [], self._instances
@@ -413,6 +445,14 @@ class Candidates(Sequence[Successor]):
             actions.append(instances.action(int(self._result.steps[place, ACTION])))
             place = int(self._result.steps[place, PARENT])
         return tuple(reversed(actions))
+
+
+def _toggled(fluents: Ints, changed: Ints) -> Ints:
+    """Return the symmetric difference of two ascending arrays, the second of which is short."""
+    places = np.searchsorted(fluents, changed)
+    true = fluents[np.minimum(places, len(fluents) - 1)] == changed
+    rest = np.delete(fluents, places[true])
+    return np.insert(rest, np.searchsorted(rest, changed[~true]), changed[~true])
 
 
 def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
@@ -477,6 +517,16 @@ class TaskCache(WeakKeyDictionary[Task, Value]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
+
+
+def count_open_goals(task: Task, state: State) -> int:
+    """Return the number of goal literals that are not satisfied in `state`."""
+    if len(task.fluent_goal) <= FEW_FLUENTS:
+        return len(missing_goal_atoms(task, state))
+    fluents, (indices, positive) = task.fluent_array(state), task.goal_arrays
+    true = np.zeros(1 + max(fluents.max(initial=0), indices.max()), np.bool_)
+    true[fluents] = True
+    return int((true[indices] != positive).sum()) + len(task.missing_static)
 
 
 def missing_goal_atoms(task: Task, state: State) -> list[Literal]:

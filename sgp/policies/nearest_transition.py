@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step, tie_margin
-from sgp.planning.task import Candidates, State, Successor, Task, missing_goal_atoms
+from sgp.planning.task import Candidates, State, Successor, Task, count_open_goals
 from sgp.policies.embedding import Contrast, Vector, View
 
 SCHEMA_DRAW_PERIOD = 4  # one of so many draws samples the action schema first
@@ -35,7 +35,7 @@ class Progress(NamedTuple):
 
 def update_progress(node: Node) -> Progress:
     """Return the progress of the path to a node; `node.memory` is the previous node's progress, None at the start."""
-    missing = len(missing_goal_atoms(node.task, node.state))
+    missing = count_open_goals(node.task, node.state)
     before: Progress | None = node.memory
     if before is None or missing < before.fewest:
         return Progress(missing)
@@ -160,4 +160,4 @@ class NearestTransition:
 
 def goal_share(task: Task, state: State) -> float:
     """Return the share of satisfied goal literals."""
-    return 1 - len(missing_goal_atoms(task, state)) / max(len(task.goal), 1)
+    return 1 - count_open_goals(task, state) / max(len(task.goal), 1)

@@ -25,13 +25,14 @@ const MEANINGS = {
   left: "actions of a shortest plan from there; two numbers are a lower and an upper bound",
   open: "unsatisfied goals",
 };
+const hasBounds = (rollout) => rollout.steps.some((step) => step.candidates.some((candidate) => candidate.left !== undefined));
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
- * The table; `beam`: with costs of paths. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
+ * The table; `beam`: with costs of paths; `bounds`: with actions left. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
  * `pick` hears of ranks that are chosen by click or key, `point` of those under the pointer (null: of none any more).
  */
-function candidatesTable({ beam, name, inWords, pick, pickBeside, point, showAll }) {
+function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point, showAll }) {
   const title = h("h3", {});
   const tableRows = []; // filled anew for each step
   const rankOf = (event) => {
@@ -42,7 +43,7 @@ function candidatesTable({ beam, name, inWords, pick, pickBeside, point, showAll
     onpointerover: (event) => event.pointerType === "mouse" && point(rankOf(event)), onpointerleave: () => point(null) }); // prettier-ignore
   const head = h("tr", {}, ...COLUMNS.map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "", title: MEANINGS[words] ?? null }, words)));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates", onkeydown: beside },
-    h("table", { class: beam ? null : "pathless" }, h("thead", {}, head), body)); // prettier-ignore
+    h("table", { class: `${beam ? "" : "pathless"} ${bounds ? "" : "boundless"}` }, h("thead", {}, head), body)); // prettier-ignore
   const more = button("", "Show every candidate", showAll);
 
   function beside(event) {

@@ -84,7 +84,7 @@ export function mountComparison(host, data, options = {}) {
       all = true;
       walk.schedule();
     };
-    const table = candidatesTable({ name, inWords, pick, pickBeside, point, showAll });
+    const table = candidatesTable({ bounds: hasBounds(side), name, inWords, pick, pickBeside, point, showAll });
     const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]) });
     const below = h("div", {}, table.element, map.element);
 

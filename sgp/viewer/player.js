@@ -80,7 +80,7 @@ export function mount(host, rollout, options = {}) {
   const pictured = board(rollout, { drawing, goal });
   const views = h("select", { "aria-label": "View", title: "all panels; step: board and candidates; explain: board, map and reasons; teach: board and sentence", onchange: () => (root.dataset.view = views.value) },
     ...VIEWS.map((value) => h("option", { value }, value)));
-  const table = candidatesTable({ beam: rollout.steps.some((step) => step.path !== undefined), name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
+  const table = candidatesTable({ beam: rollout.steps.some((step) => step.path !== undefined), bounds: hasBounds(rollout), name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
   const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
   const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
   const ruler = drawRuler(rollout, { name: actions, pick });

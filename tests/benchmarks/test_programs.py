@@ -90,3 +90,21 @@ def test_an_empty_budget_is_refused(tmp_path, program, option, expected):
     done = run(tmp_path, program, option)
     assert done.returncode == 2
     assert expected in done.stderr
+
+
+def test_decisions_of_two_checkouts_are_the_same_and_are_measured_once(tmp_path):
+    words = ("--domains", "gripper,ferry", "--sizes", "50", "--decisions", "4", "--against", str(ROOT))
+    rows, said = figures(tmp_path, "decision_cost.py", *words, "--plot", str(tmp_path / "plot.svg"))
+    assert "other actions" not in said
+    found = {(each.domain, each.variant, each.metric): each.value for each in rows}
+    for domain in ("gripper", "ferry"):
+        for variant in ("this commit", "other commit"):
+            values = {metric: value for (*key, metric), value in found.items() if key == [domain, variant]}
+            assert 40 < values["objects"] <= 50
+            assert values["decisions"] == 5, "the first is counted apart"
+            phases = [values[f"ms_{phase}"] for phase in ("candidates", "embedding", "ranking", "bookkeeping")]
+            assert min(phases[:3]) > 0
+            assert sum(phases) == pytest.approx(values["ms_a_decision"])
+    assert (tmp_path / "plot.svg").read_text().count("<polyline") == 4
+    again, _ = figures(tmp_path, "decision_cost.py", *words)
+    assert [(each.variant, each.value) for each in again] == [(each.variant, each.value) for each in rows]

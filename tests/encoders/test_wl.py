@@ -15,6 +15,7 @@ import pytest
 
 import sgp
 from sgp.domains import builtin_domains
+from sgp.encoders.kernels.wl import neighbour_hash
 from sgp.encoders.wl import WLConfig, WLEncoder, collect_with_wlplan
 from sgp.encoders.wl_vocabulary import Vocabulary, coloured_graph
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError
@@ -375,3 +376,10 @@ def test_pruned_vocabularies_have_words_for_what_is_left(three_blocks):
     states = [three_blocks.init, *(each.state for each in three_blocks.successors(three_blocks.init))]
     encoder = WLEncoder.fit(WLConfig(pruning="i-m"), [(three_blocks, states)])
     assert len(encoder.in_words(three_blocks, range(encoder.dimension))) == encoder.dimension
+
+
+def test_two_equal_neighbours_do_not_hash_as_one_other_neighbour():
+    """Hashes of neighbourhoods are sums, so the double of a summand must be no other summand."""
+    summands = {int(neighbour_hash(label, colour)) for label in range(4) for colour in range(600)}
+    assert len(summands) == 2400
+    assert not {2 * each % 2**64 for each in summands} & summands

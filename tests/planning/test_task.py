@@ -9,9 +9,12 @@ from sgp.errors import PlanError
 from sgp.planning import task as task_module
 from sgp.planning.clock import Clock
 from sgp.planning.instantiation import INSTANCE_BYTES
+from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom
-from sgp.planning.task import Task, missing_goal_atoms, replay
+from sgp.planning.task import Task, count_open_goals, missing_goal_atoms, replay
 from tests.conftest import blocks_problem, pddl_problem, python
+from tests.planning.test_symmetry import problem_of
+from tests.sampling import walked
 
 SUITE = sgp.load_suite("state-centric")
 
@@ -90,6 +93,9 @@ def test_successors_and_goals_agree_with_pyperplan_on_the_bundled_problems(domai
 def test_an_action_that_is_not_applicable_is_named_with_its_step(two_blocks):
     with pytest.raises(PlanError, match=r"step 2 of 2: action \(pick-up b\) is not applicable in p"):
         replay(two_blocks, [Action("pick-up", ("a",)), Action("pick-up", ("b",))])
+    for objects in ((), ("a", "b"), ("z",)):
+        with pytest.raises(PlanError, match=r"step 1 of 1: action \(pick-up.*\) is not applicable in p"):
+            replay(two_blocks, [Action("pick-up", objects)])
 
 
 def test_large_problems_stay_lifted(monkeypatch):
@@ -104,6 +110,20 @@ def test_large_problems_stay_lifted(monkeypatch):
     assert Task(problem, "grounded").mode == "grounded"
     lifted = Task(problem)
     assert (lifted.mode, len(lifted.successors(lifted.init))) == ("lifted", 60)
+
+
+@pytest.mark.parametrize("name", ["blocksworld", "logistics", "courier", "glue", "rovers", "towers"])
+def test_arrays_of_many_fluents_are_the_lists_of_few(name, monkeypatch):
+    task, other = Task(problem_of(name)), Task(problem_of(name))
+    for state in walked(task, 8, 5):
+        choice = Lookahead()(task, state)
+        expected = [task.fluents(each.state) for each in choice]
+        with monkeypatch.context() as patch:
+            patch.setattr(task_module, "FEW_FLUENTS", 0)
+            begin = other.state_of(task.fluents(state))
+            for each, fluents in zip(Lookahead()(other, begin), expected, strict=True):
+                assert other.fluents(each.state) == other.fluent_array(each.state).tolist() == fluents
+                assert count_open_goals(other, each.state) == len(missing_goal_atoms(other, each.state))
 
 
 def test_tens_of_thousands_of_typed_objects_are_read():

@@ -78,7 +78,8 @@ def start_hash(level: int, colour: int) -> np.uint64:
 @kernel
 def neighbour_hash(label: int, colour: int) -> np.uint64:
     """Return a neighbour's summand of a neighbourhood's hash."""
-    return mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
+    pair = (np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1)
+    return mix(pair + np.uint64(0x9E3779B97F4A7C15))  # without a constant, mix(2x) may be 2 mix(x), so sums collide
 
 
 @kernel

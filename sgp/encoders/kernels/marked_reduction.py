@@ -1,0 +1,140 @@
+"""Reduction of a marked transition graph to a few members of each class of interchangeable objects.
+
+Interchangeable objects have the same static atoms, goals and true fluents up to their own name, so that no atom has two
+of a class. A permutation of the untouched members of a class maps a candidate's graph onto itself. Features are sets of
+hashes: they do not change if untouched members are removed, as long as enough of each class remain for every walk. The
+cost of an embedding then grows with the number of classes and not with the number of objects.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sgp.compilation import compiled, kernel
+from sgp.encoders.kernels.hashing import Hashes, pair
+from sgp.encoders.kernels.marked_colours import EDGE, Flags, MarkedLayout
+from sgp.planning.hash_table import EMPTY, Ints, find_key, grow, mix
+
+
+class Interchangeable(NamedTuple):
+    """Objects that only fluents distinguish, and what each fluent atom adds to the signatures of its arguments."""
+
+    symmetric: Flags  # [n], whether the static atoms and the goal do not distinguish the object from another
+    kinds: Hashes  # [n], signatures without true fluents
+    marks: Hashes  # as long as the layout's `arguments`
+
+
+@kernel
+def argument_marks(layout: MarkedLayout, symmetric: Flags, begin: int) -> Hashes:
+    """Return the marks of the arguments of the atoms from number `begin` on.
+
+    A mark hashes the atom with a gap at the argument, and is 0 for an object that is not symmetric or repeated.
+    """
+    start = layout.first_argument[begin]
+    marks = np.zeros(len(layout.arguments) - start, np.uint64)
+    for atom in range(begin, len(layout.kind)):
+        first, last = layout.first_argument[atom], layout.first_argument[atom + 1]
+        for place in range(first, last):
+            own, repeated = layout.arguments[place], False
+            for before in range(first, place):
+                repeated = repeated or layout.arguments[before] == own
+            if symmetric[own] and not repeated:
+                mark = mix(layout.kind[atom])
+                for other in range(first, last):
+                    argument = layout.arguments[other]
+                    mark = pair(EDGE, mark, np.uint64(0 if argument == own else argument + 1))
+                marks[place - start] = mark
+    return marks
+
+
+@kernel
+def reduced(
+    layout: MarkedLayout,
+    interchangeable: Interchangeable,
+    members: int,
+    state: Ints,
+    changed: Ints,
+) -> tuple[MarkedLayout, Ints, Ints]:
+    """Return layout, state and changed atoms without all but `members` untouched objects of each class.
+
+    The objects that a candidate touches remain, those of other candidates beside the `members`.
+    """
+    objects, arguments = len(layout.object_colour), layout.arguments
+    kept = _kept_objects(layout, interchangeable, members, state, changed)
+    names, count = np.full(objects, -1, np.int32), 0
+    for obj in range(objects):
+        if kept[obj]:
+            names[obj] = count
+            count += 1
+    numbers, order, total = np.full(len(layout.kind), -1, np.int32), np.empty(256, np.int32), 0
+    order, total, static = _number_atoms(layout, kept, layout.static_atoms, numbers, order, total)
+    order, total, true = _number_atoms(layout, kept, state, numbers, order, total)
+    order, total, goals = _number_atoms(layout, kept, layout.goal_atoms, numbers, order, total)
+    order, total, changes = _number_atoms(layout, kept, changed, numbers, order, total)
+    order = order[:total]
+    first_argument = np.zeros(total + 1, np.int32)
+    for place in range(total):
+        atom = order[place]
+        first_argument[place + 1] = (
+            first_argument[place] + layout.first_argument[atom + 1] - layout.first_argument[atom]
+        )
+    few, walkable = np.empty(first_argument[total], np.int32), np.empty(first_argument[total], np.bool_)
+    for place in range(total):
+        begin, start = layout.first_argument[order[place]], first_argument[place]
+        for which in range(first_argument[place + 1] - start):
+            few[start + which] = names[arguments[begin + which]]
+            walkable[start + which] = layout.walkable[begin + which]
+    small = MarkedLayout(layout.object_colour[kept], static, goals, first_argument, few, layout.kind[order], walkable)
+    return small, true, changes
+
+
+@compiled
+def _kept_objects(
+    layout: MarkedLayout, interchangeable: Interchangeable, members: int, state: Ints, changed: Ints
+) -> Flags:
+    """Return a mask [n] of the objects that remain."""
+    symmetric, signatures = interchangeable.symmetric, interchangeable.kinds.copy()
+    for atom in state:
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            signatures[layout.arguments[place]] += interchangeable.marks[place]
+    kept = ~symmetric
+    for atom in changed:
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            kept[layout.arguments[place]] = True
+    size = 16
+    while size < 2 * len(kept):
+        size *= 2
+    slots, met = np.full(size, EMPTY, np.int32), np.zeros(size, np.int32)  # untouched members of each class
+    for obj in range(len(kept)):
+        if not kept[obj]:
+            slot = find_key(slots, signatures, signatures[obj])
+            if slots[slot] < 0:
+                slots[slot] = obj
+            if met[slot] < members:
+                met[slot] += 1
+                kept[obj] = True
+    return kept
+
+
+@compiled
+def _number_atoms(
+    layout: MarkedLayout, kept: Flags, atoms: Ints, numbers: Ints, order: Ints, total: int
+) -> tuple[Ints, int, Ints]:
+    """Number the atoms whose arguments remain; return the numbered atoms, their count, and the given ones' numbers."""
+    found, count = np.empty(len(atoms), np.int32), 0
+    for atom in atoms:
+        whole = True
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            whole = whole and kept[layout.arguments[place]]
+        if whole:
+            if numbers[atom] < 0:
+                if total == len(order):
+                    order = grow(order)
+                numbers[atom] = total
+                order[total] = atom
+                total += 1
+            found[count] = numbers[atom]
+            count += 1
+    return order, total, found[:count].copy()

@@ -1,0 +1,102 @@
+"""Features of graphs with a few objects of each class against those of the whole graphs."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgp.encoders import marked_transition
+from sgp.encoders.marked_transition import MarkedTransitionEncoder
+from sgp.errors import PddlError
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem, format_problem
+from sgp.planning.task import Task
+from tests.encoders.test_marked_transition import CONFIGS
+from tests.planning.test_ground_model import random_problem
+from tests.planning.test_symmetry import DOMAINS, SMALL, problem_of
+from tests.sampling import walked
+
+
+def with_twins(problem, seed, most=8):
+    """Add objects that share all atoms and goals of another one but for their own name."""
+    text, rng = Task(problem).text, random.Random(seed)
+    objects, init, goal = list(text.objects), set(text.init), set(text.goal)
+    for number, own in enumerate(rng.sample(text.objects, min(2, len(text.objects)))):
+        for twin in (f"twin{number}-{copy}" for copy in range(rng.randint(1, most))):
+            objects.append(own._replace(name=twin))
+            names = {own.name: twin}
+            init |= {
+                atom._replace(objects=tuple(names.get(name, name) for name in atom.objects))
+                for atom in text.init
+                if own.name in atom.objects
+            }
+            goal |= {literal.renamed(names) for literal in text.goal if own.name in literal.atom.objects}
+    grown = replace(text, objects=tuple(objects), init=tuple(sorted(init)), goal=tuple(sorted(goal)))
+    return Problem("twins", problem.domain_pddl, format_problem(grown))
+
+
+def compared(problem, config, monkeypatch, steps=6):
+    """Return how many interchangeable objects were left out, after comparing all features on a random walk."""
+    monkeypatch.setattr(marked_transition, "_FEWEST_REDUCED", 10**9)
+    task = Task(problem)
+    whole = {state: [] for state in walked(task, steps, 11)}
+    walk = [(state, choice) for state in whole for choice in (task.successors(state), Lookahead()(task, state))]
+    walk = [(state, choice) for state, choice in walk if choice]
+    if not walk:
+        return 0
+    encoder, embedded = MarkedTransitionEncoder.fit(config, [(task, *pair) for pair in walk])
+    monkeypatch.setattr(marked_transition, "_FEWEST_REDUCED", 1)
+    again, others = MarkedTransitionEncoder.fit(config, [(task, *pair) for pair in walk])
+    np.testing.assert_array_equal(encoder.hashes, again.hashes)
+    for one, other, (state, choice) in zip(embedded, others, walk, strict=True):
+        np.testing.assert_array_equal(one.first, other.first)
+        np.testing.assert_array_equal(one.columns, other.columns)
+        decided = again.embed(task, state, choice)  # by columns instead of hashes
+        np.testing.assert_array_equal(one.columns, decided.columns)
+    graph = again._graph(task)
+    if graph.interchangeable is None:
+        return 0
+    left_out = 0
+    for state, choice in walk:
+        changes = graph.changes([state], [choice])
+        members = marked_transition._members(config, task.domain_text)
+        layout, _, _ = marked_transition.reduced(
+            graph.layout, graph.interchangeable, members, changes.atoms, changes.changed
+        )
+        left_out += len(graph.layout.object_colour) - len(layout.object_colour)
+    return left_out
+
+
+SETS = {name: config for name, config in CONFIGS.items() if not config.counted}
+
+
+@pytest.mark.parametrize("config", SETS.values(), ids=SETS)
+def test_no_feature_changes_in_any_domain(config, monkeypatch):
+    left_out = {}
+    for name in [*DOMAINS, "courier", "glue", "wires", "towers", *SMALL]:
+        problem = problem_of(name)
+        left_out[name] = compared(problem, config, monkeypatch)
+        if Task(problem).text.objects:
+            left_out[f"{name} with twins"] = compared(with_twins(problem, 3), config, monkeypatch, 4)
+    assert sum(map(bool, left_out.values())) >= 12, left_out
+
+
+def few_instances(problem, most=1000):
+    """Whether every schema and predicate has at most so many instances, so that embedding takes little time."""
+    task = Task(problem)
+    arities = [len(schema.parameters) for schema in task.domain_text.schemas.values()]
+    return len(task.objects) ** max([0, *arities, *task.domain_text.predicates.values()]) <= most
+
+
+@pytest.mark.parametrize("config", SETS.values(), ids=SETS)
+def test_no_feature_changes_in_random_typed_domains(config, monkeypatch):
+    reduced = 0
+    for seed in range(80):
+        try:
+            problem = with_twins(random_problem(seed), seed, 6)
+            few = few_instances(problem)
+        except PddlError:
+            continue
+        reduced += few and compared(problem, config, monkeypatch, 3) > 0
+    assert reduced >= 5
