@@ -27,5 +27,5 @@ page = st.navigation(
     position="top",
 )
 st.set_page_config(page_title=f"{page.title} · sgp", layout="wide")
-st.html(f'<h1 class="hidden">sgp: {page.title}</h1>')
+st.html(f'<h1 class="hidden">sgp</h1><h2 class="hidden">{page.title}</h2>')
 page.run()

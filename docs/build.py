@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import re
 import shutil
 import sys
+from functools import partial
 from hashlib import sha256
 from html import escape
 from importlib import import_module
@@ -164,6 +166,8 @@ def write_pages(source: Path) -> None:
     shutil.copy(ROOT / "CONTRIBUTING.md", source)
     readme, contents = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md"))
     write_text(source / "README.md", f"{readme}\n{contents}")
+    page = source / "docs" / "notebooks.md"
+    write_text(page, re.sub(r"\[(\w+)\]\((\S+\.ipynb)\)", partial(built_link, page), page.read_text(encoding="utf-8")))
     command = get_command(app)
     help_text = get_docs_for_click(obj=command, ctx=Context(command, info_name="sgp"), name="sgp")
     write_text(source / "docs" / "command_line.md", help_text.replace("# `sgp`", "# Command line", 1))
@@ -175,6 +179,11 @@ def write_pages(source: Path) -> None:
         entries = "".join(f"## {name}\n\n```{{eval-rst}}\n{directive(space, name)}\n```\n\n" for name in module.__all__)
         write_text(source / "docs" / "reference" / f"{space}.md", f"# {space}\n\n{summary}\n\n{entries}")
     write_text(source / "docs" / "reference" / "index.md", f"{index}```\n")
+
+
+def built_link(page: Path, link: re.Match[str]) -> str:
+    """The link to a notebook, or its words alone where the notebook is not part of the site."""
+    return link[0] if (page.parent / link[2]).exists() else link[1]
 
 
 def directive(space: str, name: str) -> str:

@@ -41,7 +41,7 @@ def violations(page):
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_on_a_page(page, address, name):
     page.goto(f"{address}/{name}")
-    page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid=stElementContainer]")
+    page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid=stElementContainer]:visible")
     assert violations(page) == []
 
 
