@@ -23,7 +23,6 @@ def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home
     suite = sgp.load_suite("state-centric")
     one = replace(suite, domains={"blocksworld": suite.domain("blocksworld")})
     monkeypatch.setattr("sgp.experiments.record.load_suite", lambda name: one)
-    monkeypatch.setattr("sgp.experiments.record._SPACE", 20_000)
     monkeypatch.setattr("sgp.experiments.record._SEARCHED", 16)  # so that LAMA searches from few states
     (tmp_path / "old.jsonl").write_text("")
     jumps, others = ("contrastive-jumps", "one-step"), (("random-successor", "unvisited"), ("zero-change", "wl"))
