@@ -162,13 +162,12 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
     limit = Limit(seconds=seconds, processor=True)
     search = Search(0, task, limit)
     search.begin(planner.policy)
-    spans, considered, first = list[float](), 0, 0.0
+    spans, first = list[float](), 0.0
     with clock_of(limit) as clock:
         while search.outcome is None and len(spans) <= most:
             started = time.process_time()
             planner.advance([search], clock)
             spans.append(time.process_time() - started)
-            considered += search.candidates - considered
             if len(spans) == 1:
                 first, held = spans[0], resident_memory()
                 spent.update(dict.fromkeys(PHASES, 0.0))
@@ -182,7 +181,7 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
         "decisions": len(spans),
         "ms_a_decision": 1000 * total / later,
         **{f"ms_{phase}": 1000 * spent[phase] / later for phase in PHASES},
-        "candidates_a_decision": considered / len(spans),
+        "candidates_a_decision": search.candidates / len(spans),
         "first_seconds": first,
         "reading_seconds": reading,
         "mb_a_decision": (resident_memory() - held) / 1e6 / later,

@@ -277,8 +277,8 @@ class _Graph(AtomNumbers):
         self.interchangeable: Interchangeable | None = None
         """The arrays of `marked_reduction` for the present layout; None for few interchangeable objects."""
         self._marked = 0  # number of atoms with marks
-        symmetric, kinds = task.symmetric_objects
-        if symmetric.sum() >= _FEWEST_REDUCED:
+        if len(task.objects) >= _FEWEST_REDUCED and (found := task.symmetric_objects)[0].sum() >= _FEWEST_REDUCED:
+            symmetric, kinds = found
             self.interchangeable = Interchangeable(symmetric, signatures_of(kinds), np.empty(0, np.uint64))
         self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self.number(atom) for atom in self._goal]

@@ -23,20 +23,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
 COLUMNS = (
-    *(
-        "paper",
-        "table",
-        "method",
-        "variant",
-        "domain",
-        "suite",
-        "split",
-        "seed",
-        "decoding",
-        "pool",
-        "selected_by",
-        "size",
-    ),
+    *("paper", "table", "method", "variant", "domain", "suite", "split", "seed"),
+    *("decoding", "pool", "selected_by", "size"),
     *("metric", "value", "spread", "n", "n_distinct", "note"),
 )
 PLANNER = ("method", "variant", "decoding", "selected_by")  # the columns that identify a planner

@@ -22,7 +22,7 @@ from sgp.datasets.recording import records, replayed, with_distances, write_reco
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
-from sgp.errors import MissingLibrary
+from sgp.errors import InputError, MissingLibrary
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, subject_of
 from sgp.evaluation.scores import write_scores
 from sgp.installed import has_dashboard
@@ -131,13 +131,17 @@ def add_distances(files: Iterable[Path], space: int, seconds: float) -> Iterator
 
     They are exact if the state space has at most `space` states; otherwise `remaining` bounds them, with `seconds` for
     an optimal plan from each state. Files that have distances are skipped, so that an interrupted call can be repeated.
+    Raises InputError for a file of several rollouts, before any is written.
     """
     optimal = (replace(OPTIMAL, seconds=1.0), replace(PATTERN_DATABASES, seconds=seconds))
     groups: dict[str, list[tuple[Path, Recorded]]] = {}
     for file in files:
-        for recorded in read_recorded(file):
-            if not isinstance(recorded.head.get("left"), list):
-                groups.setdefault(recorded.head["sha256"], []).append((file, recorded))
+        found = read_recorded(file)
+        if len(found) != 1:
+            raise InputError(f"{file} has {len(found)} rollouts; expected one, as 'sgp evaluate --record' writes it")
+        (recorded,) = found
+        if not isinstance(recorded.head.get("left"), list):
+            groups.setdefault(recorded.head["sha256"], []).append((file, recorded))
     for group in track(sorted(groups.values(), key=lambda group: len(group[0][1].problem.objects)), "distances"):
         task = replayed(group[0][1]).task
         rollouts = [replayed(recorded, task) for _, recorded in group]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sgp.methods.contract import NoTraining, UntrainedMethod
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
-from sgp.planning.task import State, Task, missing_goal_atoms
+from sgp.planning.task import State, Task, count_open_goals
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 
@@ -25,7 +25,7 @@ class OpenGoals:
 
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.floating[Any]]:
         """Return the values [n] of the states of several tasks, concatenated in the order of the tasks."""
-        counts = [len(missing_goal_atoms(task, state)) for task, of_task in states for state in of_task]
+        counts = [count_open_goals(task, state) for task, of_task in states for state in of_task]
         return np.array(counts, np.float64)
 
 

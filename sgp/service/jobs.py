@@ -37,7 +37,7 @@ from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
-from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
+from sgp.planning.task import State, Successor, Task, checked, count_open_goals
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
 from sgp.viewer.library import own_rollouts_folder
@@ -108,7 +108,7 @@ class _Watch:
 
     def __call__(self, node: Node) -> None:
         self.decisions += 1
-        open_goals = len(missing_goal_atoms(self.task, node.state))
+        open_goals = count_open_goals(self.task, node.state)
         self.report(decisions=self.decisions, actions=node.length, open=open_goals)
         if time.monotonic() >= self.due:
             self.preview(node.steps())

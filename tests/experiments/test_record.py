@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.datasets.recorded import map_file
+from sgp.datasets.recorded import map_file, read_recorded
+from sgp.datasets.recording import replayed, write_rollouts
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
+from sgp.errors import InputError
 from sgp.evaluation.scores import select
 from sgp.experiments import bundle
 from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
-from sgp.experiments.record import SPLIT, Recording, record, record_attempted
+from sgp.experiments.record import SPLIT, Recording, add_distances, record, record_attempted
 from sgp.reports.card import saved_scores
 from sgp.viewer.playback import playback
 
@@ -91,3 +93,25 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
     assert ship(tmp_path / "others", suites=["some"]) == [], "the same training, which now solves nothing"
     assert "gripper: the planner solves none of the problems" in caplog.text
     assert not (tmp_path / "others").exists()
+
+
+def test_distances_are_added_once_and_never_to_a_file_of_several_rollouts(tmp_path):
+    problem = sgp.load_suite("state-centric").problems("gripper", "validation")[0]
+    rollout = sgp.solve(problem)
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    write_rollouts(one, [rollout])
+    write_rollouts(two, [rollout, rollout])
+    texts = one.read_bytes(), two.read_bytes()
+    with pytest.raises(InputError, match=r"two\.jsonl has 2 rollouts; expected one"):
+        list(add_distances([one, two], space=100_000, seconds=1))
+    assert (one.read_bytes(), two.read_bytes()) == texts
+    assert list(add_distances([one], space=100_000, seconds=1)) == [one]
+    (recorded,) = read_recorded(one)
+    space = sgp.state_space(problem)
+    replay = replayed(recorded, space.task)
+    states = [*(step.state for step in replay.steps), replay.end]
+    assert recorded.head["left"] == space.distance(states).tolist()
+    for step, written in zip(replay.steps, recorded.steps, strict=True):
+        distances = space.distance([each.state for each in step.candidates]).tolist()
+        assert [each["left"] for each in written["candidates"]] == distances
+    assert list(add_distances([one], space=100_000, seconds=1)) == []
