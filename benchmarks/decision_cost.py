@@ -171,7 +171,9 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
             if len(spans) == 1:
                 first, held = spans[0], resident_memory()
                 spent.update(dict.fromkeys(PHASES, 0.0))
-    later = max(len(spans) - 1, 1)
+    later = len(spans) - 1
+    if not later:
+        raise SystemExit(f"no second decision within {seconds:g} s; the first took {spans[0]:.1f} s")
     total = sum(spans[1:])
     spent["ranking"] -= spent["embedding"]
     spent["bookkeeping"] = total - sum(spent[phase] for phase in PHASES[:-1])
@@ -300,7 +302,7 @@ def main() -> None:
                 for metric, value in found.items()
             ]
             write(options.csv, scores)
-        if len(set(chosen.values())) > 1:
+        if len(set(chosen.values())) > 1 and len({count for _, count in chosen.values()}) == 1:  # by the time limit
             different.append(f"{domain}, {size} objects, problem {number}: {chosen}")
     frame = to_frame(scores)
     means = frame.groupby(["domain", "variant", "size", "metric"]).value.mean().unstack()
