@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.datasets.store import data_folder
 from sgp.datasets.subject import DEFAULT, PlannerName, Subject, Variant
-from sgp.errors import StoreError
+from sgp.errors import StoreError, expected_one_of
 from sgp.files import write_text
 
 if TYPE_CHECKING:
@@ -112,16 +112,20 @@ def select(scores: pd.DataFrame, **fields: Any) -> pd.DataFrame:
 
 
 def load_scores(name: str = "measured/scores-*") -> pd.DataFrame:
-    """Return the scores in files under `data`, by default all of `measured/scores-*`; empty where there are none.
+    """Return the scores in files under `data`, by default all of `measured/scores-*`; empty where a pattern has none.
 
     Others: "measured/scaling", "measured/learning-curve", "published/state-centric", or ``published/*`` for all papers.
     Columns as for `to_frame`; besides, `configuration` is the variant without its settings, and each of these has a
     column: settings of the training (`training.epochs`), and restrictions such as `max_transitions`. Raises StoreError
-    naming an entry that is no score.
+    naming the files that exist where there is none of this name, or an entry that is no score.
     """
     import pandas as pd
 
     paths = [path for path in sorted(data_folder().glob(f"{name}.csv")) if path.name != "notes.csv"]
+    if not paths and "*" not in name:
+        files = [path for group in ("measured", "published") for path in sorted((data_folder() / group).glob("*.csv"))]
+        known = [f"{path.parent.name}/{path.stem}" for path in files if ",metric,value," in path.read_text("utf-8")]
+        raise StoreError(f"no file of scores is named '{name}'; {expected_one_of(known, name)}")
     scores = pd.concat([to_frame([]), *map(read_scores, paths)], ignore_index=True) if paths else to_frame([])
     names = list(dict.fromkeys(scores["variant"]))
     settings = pd.DataFrame([Variant.parse(name).settings() for name in names], index=names).convert_dtypes()
