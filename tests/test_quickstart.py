@@ -1,15 +1,17 @@
-"""The examples of the quickstart print what the page shows."""
+"""The Python examples of the pages print what the pages show."""
 
 import doctest
-from pathlib import Path
 
-import sgp
+import pytest
 
-PAGE = Path(sgp.__file__).resolve().parents[1] / "docs" / "quickstart.md"
+from tests.conftest import ROOT
+
+FLAGS = doctest.NORMALIZE_WHITESPACE
 
 
-def test_the_examples_of_the_quickstart(home, tmp_path, monkeypatch, registered):
+@pytest.mark.parametrize(("page", "examples"), [("quickstart", 15), ("own_method", 15)])
+def test_the_examples_of_a_page(page, examples, home, tmp_path, monkeypatch, registered):
     monkeypatch.chdir(tmp_path)
-    result = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted > 15
+    result = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False, optionflags=FLAGS)
+    assert result.attempted > examples
     assert result.failed == 0
