@@ -38,6 +38,7 @@ from sgp.errors import (
     expected_one_of,
 )
 from sgp.planning.pddl import parse_plan
+from sgp.solving import stated_for, with_default
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,9 +167,8 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
             return Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone", None
         try:
             writer, problem = _written(unified)
-            tasks = [sgp.Task(alternative) for alternative in problem.alternatives()]
             run = self._run or sgp.run_for(problem)
-            tasks[0].require_domain(run.domain_text)
+            tasks = [sgp.Task(alternative) for alternative in stated_for(problem, run).alternatives()]
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
             return Status.UNSUPPORTED_PROBLEM, str(error), None
         if isinstance(start, SequentialPlan) and (actions := _valid(tasks, writer.get_plan(start))) is not None:
@@ -177,7 +177,6 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         if seconds is not None and seconds <= 0:
             return Status.TIMEOUT, f"reading the problem took more than {timeout} s", None
         from sgp.planning.validation import confirm
-        from sgp.solving import with_default
 
         planner = sgp.load_planner(run.folder, self._decoding)
         rollouts = planner.solve_many(tasks, with_default(sgp.Limit(seconds=seconds, memory=self._memory)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import DomainMismatch, UnsupportedPddl, require
-from sgp.methods.loading import find_run_for_domain, load_planner
+from sgp.methods.loading import find_run_for_domain, load_planner, shipped_folders
+from sgp.planning.declarations import DomainText
 from sgp.planning.pddl import Problem, read_domain, require_problem
 from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
 from sgp.planning.rollout import Rollout
@@ -27,13 +29,47 @@ def with_default(limit: Limit) -> Limit:
 
 
 def run_for(problem: Problem) -> Run:
-    """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest."""
+    """Return a trained run for a problem's domain: one shipped with the package, or else the user's latest.
+
+    Without a run for its predicates and actions, it is a shipped one for an equivalent domain (`stated_for`).
+    """
     require_problem(problem)
+    domain = _domain_of(problem)
     try:
-        domain = read_domain(problem.domain_pddl, problem.domain_source)
+        return find_run_for_domain(domain, domain.name)
+    except DomainMismatch:
+        for run in map(open_run, shipped_folders()):
+            with suppress(DomainMismatch):
+                stated_for(problem, run)
+                return run
+        raise
+
+
+def stated_for(problem: Problem, run: Run) -> Problem:
+    """Return the problem as a run's planner reads it: translated if its domain is equivalent to the run's.
+
+    Names, the order of arguments, and types in place of static predicates may differ; plans have the problem's own
+    actions. Raises DomainMismatch for another domain.
+    """
+    domain = _domain_of(problem)
+    if domain.signature == run.domain_text.signature:
+        return problem
+    stated = replace(problem, model_pddl=run.domain_pddl)
+    try:
+        stated.alternatives()[0].read()
+    except DomainMismatch as error:
+        raise DomainMismatch(
+            f"{run.folder} was trained on {run.key.domain}; {problem.domain_source} "
+            f"{run.domain_text.difference(domain)}; use a run trained on this domain"
+        ) from error
+    return stated
+
+
+def _domain_of(problem: Problem) -> DomainText:
+    try:
+        return read_domain(problem.domain_pddl, problem.domain_source)
     except UnsupportedPddl:  # its actions quantify over the objects of a problem
-        domain, _ = problem.alternatives()[0].read()
-    return find_run_for_domain(domain, domain.name)
+        return problem.alternatives()[0].read()[0]
 
 
 def solve(
@@ -47,15 +83,14 @@ def solve(
     """
     require_problem(problem)
     limit = with_default(limit)
-    tasks = [read_task(alternative, limit) for alternative in problem.alternatives()]
-    task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
+    trained = run_for(problem) if run is None else open_run(run)
+    stated = stated_for(problem, trained)
+    if stated is not problem:
+        logger.info("the problem is translated to the equivalent domain %s of the planner", trained.key.domain)
+    tasks = [read_task(alternative, limit) for alternative in stated.alternatives()]
+    task = tasks[0]
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
-    if task.domain_text.signature != trained.domain_text.signature:
-        raise DomainMismatch(
-            f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
-            f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
-        )
     rollouts = replace(load_planner(trained, decoding), keep=keep).solve_many(tasks, limit)
     return next((rollout for rollout in rollouts if rollout.solved), rollouts[0])

@@ -53,15 +53,15 @@ def records(
     (`against`), the compared quantity (`measure`), a list of features with values and shares (`why`), and the same
     against further candidates (`others`).
     """
-    task = rollout.task
+    task, problem = rollout.task, rollout.task.problem.in_model
     yield {
         "record": "rollout",
         "format": FORMAT,
         "name": task.name,
-        "sha256": task.problem.sha256,
-        "domain_pddl": task.problem.domain_pddl,
-        "problem_pddl": task.problem.problem_pddl,
-        **({} if task.problem.alternative is None else {"goal": task.problem.alternative}),
+        "sha256": problem.sha256,
+        "domain_pddl": problem.domain_pddl,
+        "problem_pddl": problem.problem_pddl,
+        **({} if problem.alternative is None else {"goal": problem.alternative}),
         "initial": _texts(task.atoms(task.init)),
         "outcome": rollout.outcome.value,
         "reason": rollout.reason,

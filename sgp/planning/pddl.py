@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgp.errors import InputError, PddlError, PlanError, require
+from sgp.errors import DomainMismatch, InputError, PddlError, PlanError, require
 from sgp.planning.costs import Costs, cost_comment, has_metric, whole_costs
 from sgp.planning.declarations import (
     OBJECT,
@@ -23,6 +23,7 @@ from sgp.planning.declarations import (
     ProblemText,
     Schema,
 )
+from sgp.planning.domain_matching import translated
 from sgp.planning.pddl_reading import read_as_written, read_both, read_declarations, read_domain, read_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import format_problem
@@ -60,7 +61,8 @@ _TIMED_ACTION = re.compile(
 class Problem:
     """A planning problem as text, for files and between processes; `Task` is its executable form.
 
-    `alternative` selects one conjunction of a disjunctive goal.
+    `alternative` selects one conjunction of a disjunctive goal. `model_pddl` is an equivalent domain to which the
+    problem is translated when it is read; plans are those of `domain_pddl`.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Problem:
     domain_source: str = field(default="domain", compare=False)
     problem_source: str = field(default="problem", compare=False)
     alternative: int | None = None
+    model_pddl: str | None = field(default=None, repr=False)
 
     @classmethod
     def from_files(cls, domain: Path | str, problem: Path | str) -> Problem:
@@ -83,8 +86,28 @@ class Problem:
         return (self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source)
 
     def read(self) -> tuple[DomainText, ProblemText]:
-        """Parse the domain, with actions compiled to STRIPS, and the problem. Raises PddlError."""
-        return read_both(*self._texts, self.alternative)
+        """Parse the domain, with actions compiled to STRIPS, and the problem, and translate them to the model.
+
+        Raises PddlError, and DomainMismatch if the model is not equivalent.
+        """
+        texts = read_both(*self._texts, self.alternative)
+        if self.model_pddl is None:
+            return texts
+        model = read_domain(self.model_pddl, "model")
+        found = translated(*texts, model)
+        if found is None:
+            raise DomainMismatch(
+                f"{self.domain_source} {model.difference(texts[0])} and is not equivalent to the model"
+            )
+        return found
+
+    @property
+    def in_model(self) -> Problem:
+        """The problem as PDDL of the model: the problem itself without one."""
+        if self.model_pddl is None:
+            return self
+        text = format_problem(self.read()[1])
+        return replace(self, domain_pddl=self.model_pddl, problem_pddl=text, alternative=None, model_pddl=None)
 
     def as_written(self) -> AsWritten:
         """Parse the domain and the problem without compilation. Raises PddlError."""
@@ -104,7 +127,7 @@ class Problem:
     @property
     def costs(self) -> Costs | None:
         """Action costs if the problem has a metric; None for unit costs."""
-        return Costs(*self.read()) if has_metric(self.problem_pddl) else None
+        return Costs(*replace(self, model_pddl=None).read()) if has_metric(self.problem_pddl) else None
 
     def with_whole_costs(self) -> Problem:
         """Scale costs to integers for Fast Downward. Raises PddlError for unusable costs."""

@@ -203,7 +203,7 @@ class Task:
 
     def restarted(self, state: State) -> Problem:
         """Return the same problem with another initial state."""
-        return replace(self.problem, problem_pddl=format_problem(replace(self.text, init=self.atoms(state))))
+        return replace(self.problem.in_model, problem_pddl=format_problem(replace(self.text, init=self.atoms(state))))
 
     def successors(self, state: State, representatives: bool = False) -> Candidates:
         """Return the states one action away, in the order of the PDDL's actions and objects.

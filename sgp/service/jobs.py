@@ -27,7 +27,7 @@ from sgp.datasets.subject import Subject, read_subject
 from sgp.datasets.suite import list_suites, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
-from sgp.errors import InputError, PlanError, SgpError
+from sgp.errors import DomainMismatch, InputError, PlanError, SgpError
 from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
@@ -40,6 +40,7 @@ from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import State, Successor, Task, checked, count_open_goals
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
+from sgp.solving import stated_for
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.pictures import picture
 from sgp.viewer.playback import playback, ranked
@@ -127,7 +128,8 @@ class _Watch:
 def load(report: Progress, run: str, problem: Mapping[str, str] | None = None, decoding: str = DEFAULT) -> Answer:
     """Load a run's planner and rank a problem's first candidates, so that the next job starts at once."""
     planner = load_planner(run, decoding)
-    given = open_run(run).check_problem if problem is None else _problem(problem).alternatives()[0]
+    trained = open_run(run)
+    given = trained.check_problem if problem is None else stated_for(_problem(problem), trained).alternatives()[0]
     planner.resume(_task(given), (), Limit(actions=1))
     return {}
 
@@ -150,9 +152,8 @@ def _planned(
     report: Progress, run: str, problem: Mapping[str, Any], seconds: float, decoding: str, planner: Planner
 ) -> Answer:
     trained, begun = open_run(run), time.process_time()
-    for alternative in _problem(problem).alternatives():
+    for alternative in stated_for(_problem(problem), trained).alternatives():
         task = _task(alternative)
-        task.require_domain(trained.domain_text)
         watch = _Watch(report, task, subject_of(trained, decoding=decoding).record())
         left = max(LEAST_SECONDS, seconds - (time.process_time() - begun))
         rollout = planner.resume(task, (), Limit(horizon(task.size), left, processor=True), watch)
@@ -317,7 +318,8 @@ def _chosen(record: Record) -> tuple[Action, ...]:
 
 def read(report: Progress, problem: Mapping[str, str]) -> Answer:
     """What a problem declares, which runs of the store can plan for it, and which suites have its domain."""
-    text, declared = checked(_problem(problem).alternatives()[0])
+    given = _problem(problem).alternatives()[0]
+    text, declared = checked(given)
     runs, others = [], set[str]()
     for folder in run_folders():
         try:
@@ -326,7 +328,9 @@ def read(report: Progress, problem: Mapping[str, str]) -> Answer:
             difference = run.domain_text.difference(text)
         except SgpError:
             continue  # damaged, without planning or of several domains; 'sgp list runs' names it
-        if difference:
+        try:
+            stated_for(given, run)
+        except DomainMismatch:
             others.add(f"{run.key.domain} ({subject_of(run).planner.title}): the problem's domain {difference}")
         else:
             runs.append({"folder": str(folder), **subject_of(run).record()})
