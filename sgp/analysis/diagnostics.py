@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgp.analysis.explanations import comparable
 from sgp.datasets.generation import form_of, with_names
-from sgp.datasets.recorded import Bounds, encode_bounds, regrets
+from sgp.datasets.recorded import Bounds, encode_bounds
 from sgp.datasets.recording import Distances
 from sgp.errors import ConfigurationError, InputError, UnsolvableProblem
 from sgp.evaluation.scores import Measurement, Score
@@ -76,7 +76,11 @@ def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Itera
     for start in range(0, len(waiting), planner.batch):
         paths = [(each, Node(each.task, each.task.init)) for each in waiting[start : start + planner.batch]]
         while paths:
-            choices = [_choices(planner, trajectory, node) for trajectory, node in paths]
+            choices = []
+            for trajectory, node in paths:  # unvisited candidates, and the expert's, whose plan can have loops
+                visited = set(trajectory.states[: node.length + 1]) - {trajectory.states[node.length + 1]}
+                found = planner.successors(node.task, node.state)
+                choices.append([each for each in found if each.state not in visited])
             rankings = planner.policy.rank([node for _, node in paths], choices)
             following = []
             for (trajectory, node), choice, ranking in zip(paths, choices, rankings, strict=True):
@@ -89,12 +93,6 @@ def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Itera
                     child = Node(node.task, after, memory, cost, arrived=choice[place], before=node, length=length)
                     following.append((trajectory, child))
             paths = following
-
-
-def _choices(planner: Planner, trajectory: Trajectory, node: Node) -> list[Successor]:
-    """The unvisited candidates, and the expert's in any case, because its plan can have loops."""
-    visited = set(trajectory.states[: node.length + 1]) - {trajectory.states[node.length + 1]}
-    return [each for each in planner.successors(node.task, node.state) if each.state not in visited]
 
 
 def _decision(met: Met, tie: float) -> ExpertDecision:
@@ -119,36 +117,25 @@ def _decision(met: Met, tie: float) -> ExpertDecision:
     )
 
 
-@dataclass(frozen=True)
-class PerfectPredictor:
-    """A predictor that returns the embeddings [T + 1, D] of an expert's states, one after the other."""
-
-    embeddings: NDArray[np.float32]
-
-    def __call__(
-        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
-        """The next embeddings [B, D]; the carried value is the number of steps."""
-        steps = [1 if each is None else each + 1 for each in carried]
-        return self.embeddings[np.minimum(steps, len(self.embeddings) - 1)], steps
-
-
 def perfect_prediction(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, bool]:
     """Which problems (by SHA-256) are solved greedily when every prediction is the expert's next embedding.
 
     Failures here are due to features and decoding, further failures due to the prediction.
     """
     policy = predicting_policy(planner)
-    found = {}
-    for trajectory in trajectories:
-        if policy.refuses(trajectory.task) is not None:
-            found[trajectory.task.problem.sha256] = False
-            continue
-        embeddings = policy.encoder.embed(trajectory.task, trajectory.states)
-        perfect = replace(policy, predictor=PerfectPredictor(embeddings))
-        rollout = Planner(perfect, planner.successors).solve(trajectory.task)
-        found[trajectory.task.problem.sha256] = rollout.solved
-    return found
+
+    def solved(trajectory: Trajectory) -> bool:
+        embeddings = policy.encoder.embed(trajectory.task, trajectory.states)  # [T + 1, D]
+
+        def perfect(
+            states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
+        ) -> tuple[NDArray[np.float32], Sequence[Any]]:
+            steps = [1 if each is None else each + 1 for each in carried]
+            return embeddings[np.minimum(steps, len(trajectory))], steps
+
+        return Planner(replace(policy, predictor=perfect), planner.successors).solve(trajectory.task).solved
+
+    return {each.task.problem.sha256: policy.refuses(each.task) is None and solved(each) for each in trajectories}
 
 
 def predicting_policy(planner: Planner) -> NearestEmbedding:
@@ -166,23 +153,19 @@ def unseen_features(planner: Planner, trajectories: Iterable[Trajectory]) -> dic
 
     The mean is over states or, for embeddings of transitions, over decisions.
     """
-    found = {}
+    policy, found = planner.policy, {}
     for trajectory in trajectories:
-        shares = _unseen(planner, trajectory)
+        task, states = trajectory.task, trajectory.states
+        shares: Sequence[float] | NDArray[np.float64] | None = None
+        if isinstance(policy, NearestEmbedding):
+            shares = policy.unseen(task, states)
+        elif isinstance(policy, NearestTransition):
+            decided = states[:-1] or states  # the last state of a plan is a goal: nothing is chosen there
+            shares = [policy.encoder.unseen(task, state, planner.successors(task, state)) for state in decided]
         if shares is None:
             return None
-        found[trajectory.task.problem.sha256] = float(np.mean(shares))
+        found[task.problem.sha256] = float(np.mean(shares))
     return found
-
-
-def _unseen(planner: Planner, trajectory: Trajectory) -> Sequence[float] | NDArray[np.float64] | None:
-    policy, task, states = planner.policy, trajectory.task, trajectory.states
-    if isinstance(policy, NearestEmbedding):
-        return policy.unseen(task, states)
-    if isinstance(policy, NearestTransition):
-        decided = states[:-1] or states  # the last state of a plan is a goal: nothing is chosen there
-        return [policy.encoder.unseen(task, state, planner.successors(task, state)) for state in decided]
-    return None
 
 
 def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
@@ -345,18 +328,9 @@ class Remaining:
     states: tuple[Bounds, ...]
     candidates: tuple[tuple[Bounds, ...], ...]
 
-    @property
-    def optimal(self) -> bool:
-        """Whether the distances of all states are exact."""
-        return all(low == high for low, high in self.states)
-
     def record(self) -> Distances:
         """The bounds as stored in a rollout's record (`with_distances`)."""
         return list(map(encode_bounds, self.states)), [list(map(encode_bounds, some)) for some in self.candidates]
-
-    def regrets(self, rollout: Rollout) -> list[float | None]:
-        """The proved regret of each step (`sgp.datasets.recorded`)."""
-        return regrets(self.states, (len(step.successor.actions) for step in rollout.steps))
 
 
 def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sgp.datasets.recorded import Recorded, atom_of, cost_of, marks_in
 from sgp.domains import words_of
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Mark, Outcome, tie_margin
-
-if TYPE_CHECKING:
-    pass
 
 LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
 _TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
@@ -204,8 +201,7 @@ def _circles(recorded: Recorded) -> Iterator[Remark]:
             back.append(place)
         met.add(state)
     if back:
-        what = "back to a visited state"
-        yield Remark(f"{_of(back, recorded, 'steps lead', 'step leads')} {what}", tuple(back))
+        yield Remark(f"{_of(back, recorded, 'steps lead', 'step leads')} back to a visited state", tuple(back))
 
 
 def _shut(recorded: Recorded) -> Iterator[Remark]:
@@ -262,10 +258,8 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
     for number, rank, step in _first_departure(recorded):
         what = "the expert's action is not among the candidates"
         if rank is not None:
-            cost, taken = (
-                sorted(map(cost_of, step["candidates"]))[rank - 1],
-                cost_of(step["candidates"][step["chosen"]]),
-            )
+            cost = sorted(map(cost_of, step["candidates"]))[rank - 1]
+            taken = cost_of(step["candidates"][step["chosen"]])
             equal = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
             what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
             what += ", at the same cost as the chosen one" if equal else ""

@@ -281,18 +281,13 @@ def _rows(model: TransitionModel, candidates: Sequence[Candidate]) -> Rows:
     return lambda pool, _: rows[[distinct[candidate] for candidate in pool]]
 
 
-@dataclass(frozen=True)
-class PlanHits:
-    """Means over plans: the share of steps whose true state is among the first k, and of plans where all are."""
+def plan_hits(plans: Sequence[Sequence[Rank]], k: int) -> tuple[float, float]:
+    """Means over plans: the share of steps whose true state is among the first k, and of plans where all are.
 
-    mean: float
-    exact: float
-
-
-def plan_hits(plans: Sequence[Sequence[Rank]], k: int) -> PlanHits:
-    """Plan hits by the ranks of the steps, each from the true state before (embedplan, section 4, teacher forcing)."""
+    Each step starts from the true state before (embedplan, section 4, teacher forcing).
+    """
     hits = [[step.hit(k) for step in plan] for plan in plans]
-    return PlanHits(*(float(np.mean([over(plan) for plan in hits])) for over in (np.mean, np.prod)))
+    return float(np.mean(list(map(np.mean, hits)))), float(np.mean(list(map(np.prod, hits))))
 
 
 def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], seed: int = 0) -> list[bool]:

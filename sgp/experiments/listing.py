@@ -14,7 +14,6 @@ from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteErro
 from sgp.methods import built_in_keys, get_method, method_plugins
 from sgp.methods.contract import PlanningMethod
 from sgp.methods.loading import shipped_folders
-from sgp.reports.papers import listed
 
 
 def suites() -> Table:
@@ -62,6 +61,8 @@ def methods() -> Table:
 
 def papers() -> Table:
     """Papers with the tables that have a counterpart here, as 'sgp table' takes them."""
+    from sgp.reports.papers import listed
+
     table = Table("paper", "table", "of", "for short", title="papers")
     for words in listed():
         table.add_row(*words)

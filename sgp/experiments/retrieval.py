@@ -266,8 +266,7 @@ def _of_plans(
     plans = [[rank_of[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):
-        hits = retrieval.plan_hits(plans, k)
-        metrics |= {f"plan_mean_hit@{k}": hits.mean, f"plan_exact_hit@{k}": hits.exact}
+        metrics[f"plan_mean_hit@{k}"], metrics[f"plan_exact_hit@{k}"] = retrieval.plan_hits(plans, k)
     return metrics
 
 

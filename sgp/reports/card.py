@@ -13,7 +13,6 @@ from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
 from sgp.reports.table import Table
-from sgp.reports.tables import pool
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +94,8 @@ def card(run: Run) -> str:
 
 
 def _coverage(scores: pd.DataFrame) -> Table:
+    from sgp.reports.tables import pool
+
     rows = []
     for row in scores.itertuples():
         cell = pool([row])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import mean, median, pstdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from sgp.datasets.subject import DEFAULT, PlannerName, Variant
 from sgp.datasets.suite import list_suites, load_suite
@@ -14,9 +16,6 @@ from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
 from sgp.reports.tables import counted, pivot, pool, pool_seeds, require_splits, short
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TESTS, _TOTAL = ("easy", "medium", "hard"), "total"  # levels of suite track; the line of sums
 _IPC = "-ipc"  # suffix of the track's domains in AIW-AD, Table 8
@@ -103,8 +102,6 @@ def _problem_ranges(inputs: TableInputs) -> Table:
 
 def _rates(inputs: TableInputs) -> Table:
     """EmbedPlan: a line for each planner, ours first; with `by_domain` a section for each domain and their mean."""
-    import pandas as pd
-
     columns = [
         (column[0], column[1], column[-1] if len(column) > 2 else column[0]) for column in inputs.options["columns"]
     ]

@@ -7,7 +7,9 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from sgp.datasets.store import data_folder
 from sgp.errors import InputError, expected_one_of
@@ -15,9 +17,6 @@ from sgp.evaluation.scores import load_scores, select, with_planners
 from sgp.reports.scaling_tables import scaling_table
 from sgp.reports.table import Table
 from sgp.reports.tables import coverage_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,6 @@ class TableInputs:
     @property
     def scores(self) -> pd.DataFrame:
         """Our scores, then the printed ones."""
-        import pandas as pd
-
         return pd.concat([self.ours, self.printed], ignore_index=True)
 
     def table(self) -> Table:
@@ -175,8 +172,6 @@ def find_table(names: Sequence[str]) -> tuple[Paper, str]:
 
 def beside_ours() -> pd.DataFrame:
     """The published numbers that are shown beside ours wherever scores are shown."""
-    import pandas as pd
-
     return pd.concat([paper.printed(number) for paper in all_papers() for number in paper.beside], ignore_index=True)
 
 

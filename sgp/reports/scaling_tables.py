@@ -5,12 +5,12 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from sgp.evaluation.scores import CUT_METRICS, METRICS, select, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sgp.evaluation.scaling import Curve
 
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and belong to no suite's split
@@ -31,8 +31,6 @@ def scaling_sizes(domain: str) -> dict[str, Any]:
 
 def scaling_table(scores: pd.DataFrame) -> Table:
     """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain."""
-    import pandas as pd
-
     scores = select(scores, metric=[*_SHOWN, *CUT_METRICS])
     theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
     columns = [*VALIDATIONS, *sorted({*scores["selected_by"]} - {*VALIDATIONS}, reverse=True)]

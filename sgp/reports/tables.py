@@ -8,6 +8,8 @@ from math import nan
 from statistics import fmean, mean, pstdev
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from sgp import drawing
 from sgp.datasets.subject import SPLITS, Variant
 from sgp.errors import InputError, names
@@ -15,8 +17,6 @@ from sgp.evaluation.scores import METRICS, select, wilson, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sgp.viewer.pictures import Picture
 
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
@@ -63,8 +63,6 @@ class Pooled:
 
 def pool(scores: Sequence[Any]) -> Pooled:
     """Pool rows of scores (`itertuples`), at least one."""
-    import pandas as pd
-
     values = [row.value for row in scores]
     largest = max(scores, key=lambda row: row.n)
     count = int(largest.n)
@@ -79,8 +77,6 @@ def pool(scores: Sequence[Any]) -> Pooled:
 
 def pool_seeds(scores: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """One row for each combination of the columns `by`, in order of first appearance, with the fields of `Pooled`."""
-    import pandas as pd
-
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for row in scores.itertuples(index=False):
         groups.setdefault(tuple(getattr(row, name) for name in by), []).append(row)
@@ -312,8 +308,6 @@ def spread_table(scores: pd.DataFrame, title: str) -> Table:
 
 def with_draws(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores with a column `problems`: how many training problems were drawn, missing where all were used."""
-    import pandas as pd
-
     variants = {name: Variant.parse(name) for name in dict.fromkeys(scores["variant"])}
     drawn = {name: variant.drawn[0] if variant.drawn else None for name, variant in variants.items()}
     plain = {name: str(replace(variant, drawn=None)) for name, variant in variants.items()}
@@ -327,8 +321,6 @@ def pool_draws(scores: pd.DataFrame) -> pd.DataFrame:
     Columns: `value`, the mean over the draws; `least` and `most`; number of `draws`; `count` of problems; `low`
     and `high`, the Wilson interval of the mean.
     """
-    import pandas as pd
-
     drawn = with_draws(select(scores, metric="coverage", size=None))
     rows = []
     for key, curve in drawn[drawn["problems"].notna()].groupby(["domain", "split", "planner"], sort=False):
@@ -358,7 +350,6 @@ def learning_table(scores: pd.DataFrame, title: str) -> Table:
 
 def retrieval_table(scores: pd.DataFrame, title: str) -> Table:
     """A section for each protocol and kind of pool, a line for each model and domain."""
-    import pandas as pd
 
     def words(cell: pd.DataFrame) -> str:
         metric, value = cell["metric"].iloc[0], fmean(cell["value"])

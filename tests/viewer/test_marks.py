@@ -7,6 +7,7 @@ import pytest
 
 import sgp
 from sgp.analysis.diagnostics import Remaining, remaining
+from sgp.datasets.recorded import regrets
 from sgp.errors import StoreError
 from sgp.viewer.comparison import comparison, expert_rollout
 from sgp.viewer.playback import playback
@@ -23,7 +24,8 @@ def bounded(rollout, *states):
 
 def test_steps_that_gave_something_away_and_dead_ends_are_marked_once(unsolved, solved):
     left = remaining(unsolved)
-    data, lost = playback(as_recorded(unsolved, left=left)), left.regrets(unsolved)
+    data = playback(as_recorded(unsolved, left=left))
+    lost = regrets(left.states, (len(step.successor.actions) for step in unsolved.steps))
     assert data["marks"] == [[place, each, True] for place, each in enumerate(lost) if each]
     assert data["marks"]
     assert [frame["left"] for frame in data["frames"]] == [low for low, _ in left.states]
