@@ -8,8 +8,8 @@ import pytest
 from sgp.evaluation.scores import read_scores, select
 from tests.conftest import ROOT, python
 
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-DOMAIN = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
+TEXTS = [(ROOT / name).read_text() for name in ("CONTRIBUTING.md", "docs/own_domain.md", "docs/own_method.md")]
+(DOMAIN,) = re.findall(r"```python\n(.*?)```", "".join(TEXTS), re.DOTALL)
 METHOD = (ROOT / "sgp/methods/goal_count.py").read_text().replace('"goal-count"', '"my-method"')
 EXAMPLES = {"domains/barge.py": DOMAIN, "methods/my_method.py": METHOD}
 
@@ -74,8 +74,7 @@ def test_the_worked_method_plans_by_two_decodings_of_one_training(examples):
 
 
 def test_files_that_are_named_exist():
-    texts = [TEXT, (ROOT / "docs" / "own_method.md").read_text()]
-    found = {name for text in texts for name in re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", text)}
+    found = {name for text in TEXTS for name in re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", text)}
     named = found - {f"sgp/{name}" for name in EXAMPLES}
     assert len(named) > 15
     assert not [name for name in named if not (ROOT / name).exists()]
