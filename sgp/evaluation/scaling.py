@@ -143,8 +143,9 @@ class Curve:
 class ProblemSource:
     """Generates problems of a size by a domain's generator, with one random stream for each problem.
 
-    `model` names the domain model of the problems; `seed` chooses the streams. With `tracked` the problems are like
-    those of the IPC 2023 learning track, else like those of the scaling evaluation.
+    `model` names the domain model of the problems, or is the PDDL of an equivalent domain; `seed` chooses the streams.
+    With `tracked` the problems are like those of the IPC 2023 learning track, else like those of the scaling
+    evaluation.
     """
 
     domain: Domain
@@ -159,7 +160,7 @@ class ProblemSource:
     @property
     def pddl(self) -> str:
         """The domain's text."""
-        return self.domain.models[self.model]
+        return self.domain.models.get(self.model, self.model)
 
     @property
     def sizes(self) -> Sizes:
@@ -176,7 +177,10 @@ class ProblemSource:
                 f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "
                 f"{self.seed} ({error!r}); mend it, or exclude its arguments from the domain's sizes"
             ) from error
-        return Problem(f"{self.domain.name}-{size}-{number}", self.pddl, self.domain.translated(text, self.model))
+        name = f"{self.domain.name}-{size}-{number}"
+        if self.model in self.domain.models:
+            return Problem(name, self.pddl, self.domain.translated(text, self.model))
+        return Problem(name, self.domain.pddl, text, model_pddl=self.model).in_model
 
     def again(self, attempt: Attempt) -> Problem:
         """The problem of an attempt. Raises StoreError where the generator makes another one today."""

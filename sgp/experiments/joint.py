@@ -45,6 +45,7 @@ from sgp.methods.configuration import configure, configure_decoding, decoded_ide
 from sgp.methods.contract import Checkpoint, PlanningMethod
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
+from sgp.planning.domain_matching import are_equivalent
 from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import Limit
@@ -446,13 +447,14 @@ def scaling_scores(
 
 
 def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:
-    """Generator of problems of a domain with the names of its PDDL; None for a domain without a built-in generator."""
+    """Generator of problems of a domain with the names of its PDDL; None without an equivalent built-in domain."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
-    if domain is None:
-        return None
-    model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
-    return ProblemSource(domain, model, seed, tracked)
+    if domain is not None:
+        model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
+        return ProblemSource(domain, model, seed, tracked)
+    similar = (each for each in all_domains() if are_equivalent(next(iter(each.texts.values())), text))
+    return next((ProblemSource(domain, domain_pddl, seed, tracked) for domain in similar), None)
 
 
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:

@@ -54,12 +54,28 @@ def translated(domain: DomainText, problem: ProblemText, model: DomainText) -> t
         if len(atom.objects) == 1 and atom.predicate not in domain.fluent_predicates:
             unary.setdefault(atom.predicate, set()).update(atom.objects)
     common = {OBJECT}.union(*types.values()).intersection(*types.values())
-    trivial = common | {name for name, objects in unary.items() if objects >= types.keys()}
-    for left_out in ({OBJECT}, trivial):  # conditions that all objects satisfy
-        found = _Matching(_schemas(model, {OBJECT}), _schemas(domain, left_out)).find()
-        if found is not None:
-            return _translation(domain, problem, model, types, *found)
-    return None
+    common |= {name for name, objects in unary.items() if objects >= types.keys()}  # all objects satisfy these
+    found = _match(domain, model) or _match(domain, model, common)
+    return None if found is None else _translation(domain, problem, model, types, *found)
+
+
+def are_equivalent(domain: DomainText, model: DomainText) -> bool:
+    """Whether problems of `domain` can be translated to `model`, except for single problems with unusual types."""
+    return _match(domain, model) is not None
+
+
+def _match(
+    domain: DomainText, model: DomainText, left_out: Collection[str] = ()
+) -> tuple[Relations, dict[str, Action]] | None:
+    """Find a bijection from a model to a domain, without conditions of the domain on the relations `left_out`."""
+    ours, theirs = _schemas(model, {_only_type(model)}), _schemas(domain, {_only_type(domain), *left_out})
+    return _Matching(ours, theirs).find()
+
+
+def _only_type(text: DomainText) -> str:
+    """The type of all parameters of all schemas; `object` if there are several."""
+    types = {types for schema in text.schemas.values() for _, types in schema.parameters}
+    return " ".join(next(iter(types))) if len(types) == 1 else OBJECT
 
 
 def _schemas(text: DomainText, left_out: Collection[str]) -> Schemas:
@@ -75,7 +91,7 @@ def _schemas(text: DomainText, left_out: Collection[str]) -> Schemas:
             for is_effect, listed in ((False, schema.precondition), (True, schema.effect))
             for (predicate, terms), positive in listed
         ]
-        conditions = dict.fromkeys(each for each in typed + literals if each.relation.name not in left_out)
+        conditions = dict.fromkeys(each for each in typed + literals if each.relation.name not in {OBJECT, *left_out})
         found[name] = schema.parameters, list(conditions)
     return found
 
@@ -182,7 +198,7 @@ def _translation(
             else:
                 atoms[Atom(here.name, tuple(atom.objects[place] for place in places))] = None
     matched = {relation.name for relation in relations if relation.is_type}
-    kinds = dict[frozenset[str], str]()
+    kinds = {frozenset[str](): _only_type(model)}
     for name in sorted((OBJECT, *model.types), key=lambda name: len(model.supertypes(name))):
         kinds.setdefault(frozenset(model.supertypes(name) & matched), name)
     constants = {constant.name for constant in model.constants}

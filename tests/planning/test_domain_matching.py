@@ -10,8 +10,10 @@ import pytest
 import sgp
 from sgp.domains import get_domain
 from sgp.errors import DomainMismatch
+from sgp.experiments.joint import generator_for
 from sgp.methods.loading import shipped_folders
 from sgp.planning.declarations import OBJECT, Atom, Literal, Parameter, Schema
+from sgp.planning.experts import QUICK, find_plan
 from sgp.planning.pddl import Problem, read_domain, read_problem
 from sgp.planning.pddl_writing import strips, write_domain, write_problem
 from sgp.planning.task import Task
@@ -49,11 +51,13 @@ TYPED_BLOCKS = TYPED_BLOCKS.replace("(:predicates", "(:types block)\n(:predicate
 for _wrong in ("holding ?x", "clear ?x", "ontable ?x", "on ?x ?y"):  # types belong to declarations alone
     _before, _after = TYPED_BLOCKS.split("(:action", 1)
     TYPED_BLOCKS = f"{_before}(:action{_after.replace(f'({_wrong} - block)', f'({_wrong})')}"
+TYPED_BLOCKS = TYPED_BLOCKS.replace("handempty", "arm-free")
 TOWERS = """
 (define (problem towers) (:domain blocksworld) (:objects a b c d - block)
-  (:init (ontable a) (on b a) (on c b) (clear c) (ontable d) (clear d) (handempty))
+  (:init (ontable a) (on b a) (on c b) (clear c) (ontable d) (clear d) (arm-free))
   (:goal (and (on a b) (on b c) (on c d))))
 """
+UNTYPED_TOWERS = TOWERS.replace(" - block", "").replace("arm-free", "handempty")
 
 
 @pytest.mark.parametrize(
@@ -157,11 +161,28 @@ def disguised(domain_pddl: str, problem_pddl: str, rng: np.random.Generator) -> 
     return Problem("disguised", write_domain(written), write_problem(written))
 
 
+@pytest.mark.parametrize(
+    ("domain", "kinds"),
+    [(TYPED_LOGISTICS, {"truck", "plane", "parcel", "airport", "place", "city"}), (TYPED_BLOCKS, {"block"})],
+    ids=["logistics", "blocksworld"],
+)
+def test_generators_make_problems_of_an_equivalent_domain(domain, kinds):
+    source = generator_for(domain, "given", seed=3)
+    problem = source.problem(14, 1)
+    assert problem.domain_pddl == domain
+    text = problem.read()[1]
+    assert {types for _, types in text.objects} <= {(kind,) for kind in kinds}
+    assert len(text.objects) == 14
+    plan = find_plan(problem, QUICK).plan
+    assert plan
+    assert sgp.validate(problem, plan).valid
+
+
 def test_costs_are_those_of_the_given_problem():
     domain = BLOCKS.replace("(:action pick-up", "(:functions (total-cost))\n(:action lift").replace(
         "(not (handempty))))\n  (:action put-down", "(not (handempty)) (increase (total-cost) 3)))\n  (:action put-down"
     )
-    problem = TOWERS.replace(" - block", "").replace("(:goal", "(:metric minimize (total-cost))\n(:goal")
+    problem = UNTYPED_TOWERS.replace("(:goal", "(:metric minimize (total-cost))\n(:goal")
     given = Problem("priced", domain, problem)
     rollout = sgp.solve(given)
     lifts = sum(action.name == "lift" for action in rollout.plan)
@@ -182,9 +203,9 @@ def test_costs_are_those_of_the_given_problem():
 )
 def test_a_domain_that_is_almost_the_same_is_refused(old, new):
     assert old in BLOCKS
-    given = Problem("other", BLOCKS.replace(old, new).replace("handempty", "free"), TOWERS.replace("handempty", "free"))
+    domain, problem = (text.replace("handempty", "free") for text in (BLOCKS.replace(old, new), UNTYPED_TOWERS))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain blocksworld"):
-        sgp.solve(replace(given, problem_pddl=given.problem_pddl.replace(" - block", "")))
+        sgp.solve(Problem("other", domain, problem))
 
 
 UNTYPED_FERRY = """
