@@ -18,6 +18,14 @@
 # Can a planner that has only ever seen a handful of problems with up to seven blocks stack more blocks than that?
 # This notebook trains one, has it solve a larger problem, asks an independent judge whether the plan is right, and
 # shows the plan step by step. It takes less than a minute.
+#
+# - **Paper:** none for the planner trained here (contrastive jumps, our own method); the state-centric paper for the
+#   numbers beside it
+# - **Question:** does a planner solve problems larger than all those that it learned from?
+# - **The paper claims:** extrapolation, Blocksworld: .50 for WL-XGBoost delta, the best of its models (Table 1)
+# - **Measured here:** 1.00 for contrastive jumps and .20 for WL-XGBoost delta, n = 20 problems of the same sizes
+# - **Commands:** `sgp train --method contrastive-jumps --domain blocksworld --suite state-centric`, then
+#   `sgp evaluate RUN --suite state-centric --splits extrapolation`
 
 # %% tags=["parameters"]
 FAST = True  # solve one problem; False: try all 20 larger problems as well, about ten seconds more

@@ -18,6 +18,11 @@
 # What does it take to get a planner for a domain that `sgp` has never heard of? A PDDL domain, about twenty small
 # problems, and a minute. This notebook does it for a new domain, measures the planner on larger problems, and shows
 # what to do when one fails. To use it for your own domain, change the cells that write PDDL.
+#
+# - **Paper:** none: the domain is new, so that no published number stands beside the measured ones
+# - **Question:** how far does a planner get that learned from twenty small problems of your domain?
+# - **Commands:** `sgp import FOLDER --suite mine`, `sgp train --method contrastive-jumps --domain DOMAIN --suite mine`,
+#   `sgp solve domain.pddl problem.pddl`
 
 # %% tags=["parameters"]
 FAST = True  # 12 larger problems and one setting chosen; False: 60 and all settings, some three minutes more
