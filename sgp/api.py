@@ -20,7 +20,7 @@ from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.generation import suite_of
 from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.recorded import Recorded, map_file, read_recorded
-from sgp.datasets.recording import read_rollouts, records, with_distances
+from sgp.datasets.recording import records, replayed, with_distances
 from sgp.datasets.runs import (
     Origin,
     Run,
@@ -431,8 +431,8 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
     made = subject_of(run)
     names = (made.planner, made.domain, made.seed)
     pairs = [
-        (recorded, rollout)
-        for recorded, rollout in zip(read_recorded(file), read_rollouts(file), strict=True)
+        (recorded, replayed(recorded))
+        for recorded in read_recorded(file)
         if (about := recorded.about) and (about.planner._replace(decoding=""), about.domain, about.seed) == names
     ]
     if not pairs:

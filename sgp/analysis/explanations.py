@@ -22,7 +22,7 @@ from sgp.methods.contract import SupportsAttribution
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Rollout, Step, runners_up
 from sgp.planning.task import Task, Trajectory
-from sgp.policies.embedding import Contrast, Embedding
+from sgp.policies.embedding import Contrast, Embedding, unit
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 
@@ -204,11 +204,7 @@ def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """The rows [n, D], scaled to length one if angles are compared; zero rows are unchanged."""
-    exact = rows.astype(np.float64)
-    if metric == "euclidean":
-        return exact
-    lengths = np.linalg.norm(exact, axis=1, keepdims=True)
-    return np.asarray(np.divide(exact, lengths, out=np.zeros_like(exact), where=lengths > 0))
+    return rows.astype(np.float64) if metric == "euclidean" else unit(rows)
 
 
 MOST = 6  # decisions that are listed

@@ -163,17 +163,17 @@ class Suite:
             for domain in self.domains.values():
                 if built_in in (domain.name, domain.built_in):
                     return domain
-        declared = [domain for domain in self.domains.values() if self._declared_name(domain) == name.lower()]
+        declared = []
+        for domain in self.domains.values():
+            file = self.folder / domain.name / "domain.pddl"
+            if read_sections(Source(str(file), self._checked(file, domain.sha256)), "domain")[0] == name.lower():
+                declared.append(domain)
         if len(declared) == 1:
             return declared[0]
         if declared:
             names = ", ".join(domain.name for domain in declared)
             raise SuiteError(f"suite {self.name} has several domains with a PDDL of '{name}'; expected one of {names}")
         raise SuiteError(f"suite {self.name} has no domain '{name}'; {expected_one_of(self.domains, name)}")
-
-    def _declared_name(self, domain: SuiteDomain) -> str:
-        file = self.folder / domain.name / "domain.pddl"
-        return read_sections(Source(str(file), self._checked(file, domain.sha256)), "domain")[0]
 
     def split(self, domain: str, split: str) -> str:
         """Return the full name of a split, given its name or a unique ending such as 'easy'."""

@@ -64,21 +64,20 @@ def get_method(key: str) -> Method:
 def _imported(key: str) -> Method:
     if key not in list_methods():
         raise InputError(f"unknown method '{key}'; {expected_one_of(list_methods(), key)}")
-    method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _builtin(key)
+    if key in method_plugins():
+        method = _of_plugin(method_plugins()[key])
+    else:
+        try:
+            module = importlib.import_module(f"{__name__}.{_MODULES.get(key, key.replace('-', '_'))}")
+        except ModuleNotFoundError as error:
+            raise missing(f"method {key}", error) or error from error
+        method = cast(Method, module.METHODS[key] if hasattr(module, "METHODS") else module.METHOD)
     for library in method.libraries:  # a method may import its libraries lazily
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
             raise MissingLibrary(lacking(f"method {key}", library)) from error
     return method
-
-
-def _builtin(key: str) -> Method:
-    try:
-        module = importlib.import_module(f"{__name__}.{_MODULES.get(key, key.replace('-', '_'))}")
-    except ModuleNotFoundError as error:
-        raise missing(f"method {key}", error) or error from error
-    return cast(Method, module.METHODS[key] if hasattr(module, "METHODS") else module.METHOD)
 
 
 def _of_plugin(plugin: Plugin) -> Method:
@@ -120,12 +119,8 @@ def planning_method(key: str) -> PlanningMethod:
 
 def planning_variants() -> list[tuple[str, str]]:
     """Return (method, variant) of every planner whose libraries are installed."""
-    return [
-        (method.key, variant)
-        for method in _installed()
-        if isinstance(method, PlanningMethod)
-        for variant in method.variants
-    ]
+    planning = [method for method in _installed() if isinstance(method, PlanningMethod)]
+    return [(method.key, variant) for method in planning for variant in method.variants]
 
 
 def selectable(key: str) -> Selectable:

@@ -44,9 +44,14 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, Any] 
                 "field, as in 'boosting.depth'"
             )
         settings[path] = str(value).lower() if isinstance(value, bool) else str(value)
+    decodings = method.decodings.values() if isinstance(method, PlanningMethod) else ()
     for path, text in settings.items():
-        if not has_setting(config, path):
-            _refuse_decoding_setting(method, path, text)
+        own = path.removeprefix(_DECODING)
+        if not has_setting(config, path) and any(has_setting(each, own) for each in decodings):
+            raise ConfigurationError(
+                f"setting {path} is one of decoding, not of training; leave it out and plan with "
+                f"'--decoding {decoding_name({own: text})}'"
+            )
     return decoding_name(settings, name), with_settings(config, settings)
 
 
@@ -81,10 +86,8 @@ def has_decoding(method: PlanningMethod, name: str) -> bool:
     """Return whether a method has a decoding and the settings overridden in it."""
     base, *settings = name.split("+")
     known = method.decodings.get(base)
-    if known is None or not all(has_setting(known, _setting(each)[0]) for each in settings):
-        return False
-    configure_decoding(method, name)
-    return True
+    fits = known is not None and all(has_setting(known, _setting(each)[0]) for each in settings)
+    return fits and bool(configure_decoding(method, name))  # raises for a wrong value
 
 
 def require_decodings(names: Sequence[str]) -> None:
@@ -183,16 +186,6 @@ def _is_of(value: Any, kind: type | None) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, int | float) if kind is float else isinstance(value, kind or NoneType)
-
-
-def _refuse_decoding_setting(method: Method, path: str, text: str) -> None:
-    """Raise ConfigurationError for a setting that belongs to one of the method's decodings."""
-    decodings = method.decodings if isinstance(method, PlanningMethod) else {}
-    if any(has_setting(each, path.removeprefix(_DECODING)) for each in decodings.values()):
-        name = decoding_name({path.removeprefix(_DECODING): text})
-        raise ConfigurationError(
-            f"setting {path} is one of decoding, not of training; leave it out and plan with '--decoding {name}'"
-        )
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -253,8 +253,7 @@ class _Embedded:
         """Fit delta; return the policy and facts about the fit."""
         problem = self.problem(config)
         weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
-        weights = weights.reshape(-1, self.encoder.dimension)
-        policy = NearestTransition(self.encoder, weights, config.loss.alpha)
+        policy = NearestTransition(self.encoder, weights.reshape(-1, self.encoder.dimension), config.loss.alpha)
         return policy, {"decisions": len(self.decisions), **facts}
 
     def problem(self, config: JumpsTraining) -> RankingProblem:

@@ -241,11 +241,8 @@ def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action:
     """Return the states' embeddings [n, D], sums over atoms, with the action's arguments named by position."""
     found = np.array(encoder.embed(task, states))
     fluents = [task.fluents(state) for state in states]
-    named = [
-        number
-        for number in {each for numbers in fluents for each in numbers}
-        if not set(action.objects).isdisjoint(task.fluent(number).objects)
-    ]
+    every = {each for numbers in fluents for each in numbers}
+    named = [number for number in every if not set(action.objects).isdisjoint(task.fluent(number).objects)]
     if named:
         atoms = [task.fluent(number) for number in named]
         other = encoder.atom_vectors([renamed(atom, action) for atom in atoms]) - encoder.atom_vectors(atoms)

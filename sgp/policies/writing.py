@@ -267,14 +267,20 @@ class WrittenActions:
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """Return one ranking per node; the actions of all nodes are written together, token by token."""
+        known: dict[int, Ranking] = {}
         pairs = list(zip(nodes, choices, strict=True))
-        known = [self._known(node, choice) or self._refusal(node, choice) for node, choice in pairs]
-        ranked = self._ranked if self.how == "ranked" else self._chosen
-        new = iter(ranked([pair for pair, ranking in zip(pairs, known, strict=True) if ranking is None]))
-        return [
-            self._remembered(node, choice, next(new)) if ranking is None else ranking
-            for (node, choice), ranking in zip(pairs, known, strict=True)
-        ]
+        for place, (node, choice) in enumerate(pairs if self._reads_anew else ()):
+            if ranking := self._known(node, choice):
+                known[place] = ranking
+            elif reason := self.writer.refuses(self.tokens, node.task, node.state):
+                known[place] = Ranking(np.full(len(choice), np.inf), reason=reason)
+        waiting = [place for place in range(len(pairs)) if place not in known]
+        rankings = (self._ranked if self.how == "ranked" else self._chosen)([pairs[place] for place in waiting])
+        for place, ranking in zip(waiting, rankings, strict=True):
+            known[place] = ranking
+            if self._reads_anew and not ranking.reason:
+                self.known.setdefault(nodes[place].task, {})[_key(*pairs[place])] = ranking, _length(nodes[place])
+        return [known[place] for place in range(len(pairs))]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
         """Return the logits [tokens] of the first token of a plan, used to verify a run."""
@@ -286,15 +292,8 @@ class WrittenActions:
         """Whether every state is read again."""
         return self.how in ("regrounding", "ranked")
 
-    def _refusal(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """Return the ranking that refuses a state that cannot be read again; None where it can be read."""
-        reason = self.writer.refuses(self.tokens, node.task, node.state) if self._reads_anew else None
-        return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
-
     def _known(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
         """Return the earlier ranking of a state that would be read again, or None; its tokens must fit the limit."""
-        if not self._reads_anew:
-            return None
         ranking, length = self.known.get(node.task, {}).get(_key(node, choice), (None, 0))
         if ranking is None:
             return None
@@ -303,12 +302,6 @@ class WrittenActions:
         if max((each.length for each in memories), default=0) > MOST_TOKENS:
             return None
         return replace(ranking, memories=memories)
-
-    def _remembered(self, node: Node, choice: Sequence[Successor], ranking: Ranking) -> Ranking:
-        """Return the ranking, which is cached where states are read again."""
-        if self._reads_anew and not ranking.reason:
-            self.known.setdefault(node.task, {})[_key(node, choice)] = ranking, _length(node)
-        return ranking
 
     def _input(self, task: Task, state: State) -> DecoderInput:
         return DecoderInput(task, state, self.tokens.drawn_naming(task, self.seed))

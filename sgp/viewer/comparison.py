@@ -36,14 +36,8 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
     steps = []
     for action, (before, after) in zip(plan, pairwise(states), strict=True):
         added, deleted = (sorted(map(str, atoms)) for atoms in (after - before, before - after))
-        candidate: dict[str, Any] = {
-            "actions": [str(action)],
-            "parent": None,
-            "add": added,
-            "delete": deleted,
-            "cost": None,
-        }
-        candidate |= {"key": None, "marks": ["chosen"]}
+        candidate: dict[str, Any] = {"actions": [str(action)], "parent": None, "add": added, "delete": deleted}
+        candidate |= {"cost": None, "key": None, "marks": ["chosen"]}
         steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
     about = {"method": EXPERT, "domain": recorded.about.domain, "split": recorded.about.split}
     head = {name: value for name, value in recorded.head.items() if name != "left"}

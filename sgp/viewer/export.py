@@ -206,14 +206,8 @@ def rasteriser() -> Iterator[Callable[[str, int], Image]]:
             raise MissingLibrary("Pillow is built without FreeType and cannot draw text; install it from PyPI")
         file, family = Path(folder, "letters.ttf"), str(font.getname()[0])
         file.write_bytes(font.font_bytes)
-        render = partial(
-            svg_to_bytes,
-            background="white",
-            skip_system_fonts=True,
-            font_files=[str(file)],
-            sans_serif_family=family,
-            monospace_family=family,
-        )
+        fonts: dict[str, Any] = {"font_files": [str(file)], "sans_serif_family": family, "monospace_family": family}
+        render = partial(svg_to_bytes, background="white", skip_system_fonts=True, **fonts)
         yield lambda svg, width: open_image(io.BytesIO(render(svg_string=svg, width=width))).convert("RGB")
 
 

@@ -83,9 +83,13 @@ def show(
     """
     left = recorded(rollout, about)
     if beside is None:
-        return _opened(Player(data=playback(left), link=_link(dashboard, left)), step)
-    right = recorded(beside)
-    return _opened(Comparison(data=comparison(left, right), link=_link(dashboard, left, right)), step)
+        player = Player(data=playback(left), link=_link(dashboard, left))
+    else:
+        right = recorded(beside)
+        player = Comparison(data=comparison(left, right), link=_link(dashboard, left, right))
+    if step is not None:
+        player.step = step
+    return player
 
 
 @dataclass(frozen=True)
@@ -110,12 +114,6 @@ def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = DASHBOA
     if not 1 <= step <= len(found.steps) + 1:
         raise InputError(f"there is no step {step}; choose one from 1 to {len(found.steps) + 1}")
     return Link(f"{address}&step={step}")
-
-
-def _opened(player: Player, step: int | None) -> Player:
-    if step is not None:
-        player.step = step
-    return player
 
 
 def _link(dashboard: str, *shown: Recorded) -> str:

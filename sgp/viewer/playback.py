@@ -119,7 +119,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         drawn = {
             place: _difference(pictures[number], beside[number, place]) for place in others if (number, place) in beside
         }
-        candidates = []
+        expects, candidates = None, []
         for rank, index in enumerate(order, start=1):
             candidate = record["candidates"][index]
             end = expert.place(after(states[number], candidate)) if expert else None
@@ -138,6 +138,9 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                     **({"picture": drawn[index]} if index in drawn else {}),
                 }
             )
+        if "expects" in record:  # atoms by index
+            changes = [[atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
+            expects = {"changes": changes, "nothing": float(record["expects"]["nothing"])}
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
@@ -150,7 +153,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
                 **({} if left is None else {"best": _best(record, order, left[number])}),
-                "expects": _expected(record, atoms),
+                "expects": expects,
             }
         )
         spent += record["candidates"][record["chosen"]]["cost"] or 0.0
@@ -206,23 +209,10 @@ def _marks(recorded: Recorded, left: Sequence[Bounds] | None) -> list[list[Any]]
 
 def _best(record: Mapping[str, Any], order: Sequence[int], here: Bounds) -> list[int]:
     """The ranks of the candidates that are proved to be on a shortest plan from a state."""
-    found = []
-    for rank, index in enumerate(order):
-        candidate = record["candidates"][index]
-        if (
-            "left" in candidate
-            and len(candidate["actions"]) + decode_bounds(candidate["left"])[1] <= here[0] < math.inf
-        ):
-            found.append(rank)
-    return found
-
-
-def _expected(record: Mapping[str, Any], atoms: _Numbered) -> dict[str, Any] | None:
-    """The predicted changes, atoms by index; None if nothing was predicted or recorded."""
-    if "expects" not in record:
-        return None
-    changes = [[atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
-    return {"changes": changes, "nothing": float(record["expects"]["nothing"])}
+    candidates = [record["candidates"][index] for index in order]
+    known = [(rank, each) for rank, each in enumerate(candidates) if "left" in each]
+    most = [(rank, len(each["actions"]) + decode_bounds(each["left"])[1]) for rank, each in known]
+    return [rank for rank, length in most if length <= here[0] < math.inf]
 
 
 def _written(record: Mapping[str, Any]) -> list[list[str | float]]:

@@ -101,8 +101,7 @@ class Retrieved:
         """Domain, protocol, seed."""
         record, learned = self.record, self.record["learned_from"]
         parts = [
-            str(record["domain"]),
-            str(record["protocol"]),
+            *map(str, (record["domain"], record["protocol"])),
             f"at most {record['most']} transitions" if record["most"] else "",
             f"{record['shots']} of each schema" if record["shots"] else "",
             f"seed {record['seed']}",

@@ -97,6 +97,9 @@ class Tour:
     def stop(self, place: int, level: int = 0, diagnosis: Diagnosis | None = None) -> Stop:
         """A stop by its index; `level` is the round of refinement that is shown, `diagnosis` that of the failure."""
         title, words = _stops()[place]
+        distance = math.dist(self.data["embedding"], self.data["predicted"])  # of the current state to the prediction
+        current = {"label": "\u25a0", "words": "the current state", "note": "not a successor", "chosen": False}
+        current |= {"values": [distance], "shown": [f"{distance:.3f}"]}
         parts: dict[str, dict[str, Any]] = {
             "State": {"scenes": _scenes(self.rollout, self.data["atoms"])},
             "Graph": {"graph": self._graph(None)},
@@ -106,7 +109,7 @@ class Tour:
             "Prediction": {"bars": self._prediction(), "heading": "first bar: predicted; second bar: actual change"},
             "Nearest successor": {
                 "scenes": _scenes(self.rollout, self.data["atoms"]),
-                "bars": sorted([*_ranking(self._decision), self._current_state()], key=lambda row: row["values"][0]),
+                "bars": sorted([*_ranking(self._decision), current], key=lambda row: row["values"][0]),
                 "heading": "Distance to the prediction",
             },
             "Another method": self._contrast(),
@@ -190,12 +193,6 @@ class Tour:
         changes = [(p - b, a - b) for b, p, a in zip(before, predicted, after, strict=True)]
         largest = sorted(range(len(changes)), key=lambda colour: (-abs(changes[colour][0]), colour))[:_LARGEST_CHANGES]
         return [_colour_row(self.data["graph"]["names"], colour, changes[colour]) for colour in largest]
-
-    def _current_state(self) -> dict[str, Any]:
-        """The distance of the current state to the prediction, beside those of the successors."""
-        distance = math.dist(self.data["embedding"], self.data["predicted"])
-        words = {"label": "\u25a0", "words": "the current state", "note": "not a successor", "chosen": False}
-        return {**words, "values": [distance], "shown": [f"{distance:.3f}"]}
 
     def _contrast(self) -> dict[str, Any]:
         """The same problem by another method."""
