@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import sys
-from functools import partial
 from hashlib import sha256
 from html import escape
 from importlib import import_module
@@ -104,13 +103,8 @@ def executed(file: Path, folder: Path, execute: bool) -> NotebookNode:
         return notebook
     print(f"{file.stem}: executing", flush=True)
     started: list[int] = []
-    client = NotebookClient(
-        notebook,
-        timeout=None,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(file.parent)}},
-        on_cell_start=lambda cell, cell_index: started.append(cell_index),
-    )
+    options = {"resources": {"metadata": {"path": str(file.parent)}}, "timeout": None, "kernel_name": "python3"}
+    client = NotebookClient(notebook, on_cell_start=lambda cell, cell_index: started.append(cell_index), **options)
     try:
         client.execute(env={**os.environ, "PLOTLY_RENDERER": "plotly_mimetype", "SGP_PROGRESS": "0"})
     except (CellExecutionError, DeadKernelError) as error:
@@ -141,14 +135,9 @@ def static(notebook: NotebookNode, name: str, players: Path) -> NotebookNode:
             html += f'<p class="alone"><a href="{address}">The player on a page of its own</a></p>'
         elif figure := data.get("application/vnd.plotly.v1+json"):
             title = escape(figure["layout"].get("title", {}).get("text", "plot"))
-            drawn = plotly.io.to_html(
-                {"data": figure["data"], "layout": figure["layout"]},
-                include_plotlyjs=False,
-                full_html=False,
-                validate=False,
-                default_height=450,
-                config={"responsive": True, "displaylogo": False},
-            )
+            shown = {"data": figure["data"], "layout": figure["layout"]}
+            options = {"validate": False, "default_height": 450, "config": {"responsive": True, "displaylogo": False}}
+            drawn = plotly.io.to_html(shown, include_plotlyjs=False, full_html=False, **options)
             html = f'{plotly_js}<div class="plot" role="figure" aria-label="{title}">{drawn}</div>'
             plotly_js = ""
         elif picture := data.get("image/svg+xml"):
@@ -167,7 +156,12 @@ def write_pages(source: Path) -> None:
     readme, contents = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/index.md"))
     write_text(source / "README.md", f"{readme}\n{contents}")
     page = source / "docs" / "notebooks.md"
-    write_text(page, re.sub(r"\[(\w+)\]\((\S+\.ipynb)\)", partial(built_link, page), page.read_text(encoding="utf-8")))
+
+    def built_link(link: re.Match[str]) -> str:
+        """The link to a notebook, or its words alone where the notebook is not part of the site."""
+        return link[0] if (page.parent / link[2]).exists() else link[1]
+
+    write_text(page, re.sub(r"\[(\w+)\]\((\S+\.ipynb)\)", built_link, page.read_text(encoding="utf-8")))
     command = get_command(app)
     help_text = get_docs_for_click(obj=command, ctx=Context(command, info_name="sgp"), name="sgp")
     write_text(source / "docs" / "command_line.md", help_text.replace("# `sgp`", "# Command line", 1))
@@ -179,11 +173,6 @@ def write_pages(source: Path) -> None:
         entries = "".join(f"## {name}\n\n```{{eval-rst}}\n{directive(space, name)}\n```\n\n" for name in module.__all__)
         write_text(source / "docs" / "reference" / f"{space}.md", f"# {space}\n\n{summary}\n\n{entries}")
     write_text(source / "docs" / "reference" / "index.md", f"{index}```\n")
-
-
-def built_link(page: Path, link: re.Match[str]) -> str:
-    """The link to a notebook, or its words alone where the notebook is not part of the site."""
-    return link[0] if (page.parent / link[2]).exists() else link[1]
 
 
 def directive(space: str, name: str) -> str:

@@ -28,7 +28,7 @@ from sgp.files import write_text
 from sgp.reports.papers import get_paper, paper_table
 from sgp.reports.scaling_tables import scaling_table
 from sgp.reports.table import Row, Table
-from sgp.reports.tables import coverage_figure, pivot, pool, short, with_draws
+from sgp.reports.tables import coverage_figure, pivot, pool, pool_seeds, short, with_draws
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "data" / "measured" / "coverage.svg"
@@ -46,18 +46,6 @@ SUITE, SPLIT = "state-centric", "extrapolation"
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
 TRANSFORMERS = ("nameless", "symt")  # methods
 SPLITS = ("validation", "interpolation", SPLIT)
-SOURCES: dict[str, Callable[[], Table | str]] = {}
-
-
-def source(function: Callable[[], Table | str]) -> Callable[[], Table | str]:
-    """Register the function that makes a block."""
-    SOURCES[function.__name__.replace("_", "-")] = function
-    return function
-
-
-def renewed(page: str) -> str:
-    """A page with all its tables made again. Raises KeyError for a block without a function."""
-    return BLOCK.sub(lambda block: f"{block[1]}{text(SOURCES[block['name']]())}{block[3]}", page)
 
 
 def main(check: bool, pages: Iterable[Path] = PAGES) -> int:
@@ -65,13 +53,18 @@ def main(check: bool, pages: Iterable[Path] = PAGES) -> int:
     differing = 0
     for path in pages:
         before = path.read_text(encoding="utf-8")
-        after = picture() if path == PICTURE else renewed(before)
+        after = picture() if path == PICTURE else BLOCK.sub(made_again, before)
         if after != before and check:
             print(f"{path}: numbers differ from data/measured; run 'python docs/measured.py'", file=sys.stderr)
         elif after != before:
             write_text(path, after)
         differing += after != before
     return int(check and differing > 0)
+
+
+def made_again(block: re.Match[str]) -> str:
+    """A block of a page with its table made again. Raises KeyError for a block without a function."""
+    return f"{block[1]}{text(globals()[block['name'].replace('-', '_')]())}{block[3]}"
 
 
 # Reading and writing
@@ -87,12 +80,6 @@ def measured() -> pd.DataFrame:
 def scores(name: str) -> pd.DataFrame:
     """The scores of a file under `data/measured`."""
     return read_scores(ROOT / "data" / "measured" / f"{name}.csv")
-
-
-def value(frame: pd.DataFrame, **fields: Any) -> float:
-    """The only value with these fields."""
-    (number,) = select(frame, **fields)["value"]
-    return float(number)
 
 
 def text(table: Table | str) -> str:
@@ -113,9 +100,9 @@ def ends(values: Iterable[float], show: Callable[[float], str] = short) -> str:
 
 def when(frame: pd.DataFrame) -> tuple[str, str, str]:
     """The last day on which they were measured, the cores, and the number of processes that ran meanwhile at most."""
-    day, cores = max(match.groups() for note in frame["note"] if (match := re.match(r"(\S+), (\d+) cores", note)))
-    loads = [float(match[1]) for note in frame["note"] if (match := re.search(r"load ([0-9.]+)", note))]
-    return day, cores, f"{max(loads, default=0):.0f}"
+    day, cores = max(frame["note"].str.extract(r"^(\S+), (\d+) cores").dropna().itertuples(index=False, name=None))
+    load = frame["note"].str.extract(r"load ([0-9.]+)", expand=False).astype(float).fillna(0).max()
+    return day, cores, f"{load:.0f}"
 
 
 def until(frame: pd.DataFrame, *tables: Table, word: str = "until", what: str = "") -> str:
@@ -128,12 +115,6 @@ def with_n(cell: pd.DataFrame) -> str:
     """A pooled rate with its interval and the number of problems."""
     pooled = pool(list(cell.itertuples()))
     return f"{pooled.text}, n = {pooled.n}"
-
-
-def interval(cell: pd.DataFrame) -> str:
-    """The same without a deviation over seeds."""
-    pooled = pool(list(cell.itertuples()))
-    return f"{short(pooled.value)} [{short(pooled.low)}, {short(pooled.high)}], n = {pooled.n}"
 
 
 def seeds(frame: pd.DataFrame) -> str:
@@ -156,12 +137,10 @@ def table_1() -> tuple[pd.DataFrame, pd.DataFrame]:
     return ours[~ours["method"].isin(TRANSFORMERS)], get_paper(SUITE).printed("1")
 
 
-@source
 def coverage() -> Table:
     return paper_table(SUITE, 1, table_1()[0], splits=[SPLIT])
 
 
-@source
 def coverage_in_short() -> Table:
     ours, theirs = (select(part, split=SPLIT, metric="coverage") for part in table_1())
     planners = list(dict.fromkeys(select(theirs, method=SUITE)["planner"]))
@@ -177,17 +156,13 @@ def coverage_in_short() -> Table:
     }
     rows, counts = [], {}
     for title, (frame, names) in lines.items():
-        cells = []
-        for domain in DOMAINS:
-            pooled = [pool(list(select(frame, domain=domain, planner=name).itertuples())) for name in names]
-            best = max(pooled, key=lambda cell: cell.value)
-            counts.setdefault(domain, best.n)
-            cells.append(best.text)
-        rows.append((title, *cells))
-    return Table.of("", ("planner", *(f"{domain}, n = {n}" for domain, n in counts.items())), rows)
+        pooled = pool_seeds(select(frame, planner=names), ["domain", "planner"])
+        best = pooled.sort_values("value", ascending=False, kind="stable").groupby("domain").first()
+        counts = counts or best["n"].to_dict()
+        rows.append((title, *(best["text"][domain] for domain in DOMAINS)))
+    return Table.of("", ("planner", *(f"{domain}, n = {counts[domain]}" for domain in DOMAINS)), rows)
 
 
-@source
 def harder() -> Table:
     frame = select(measured(), suite="harder").sort_values("seed", kind="stable")
     solved = frame.merge(select(frame, metric="coverage")[["domain", "split", "seed", "value", "n"]],
@@ -201,14 +176,9 @@ def harder() -> Table:
         for name, part in of_domain.groupby("split", sort=False):
             covered = list(select(part, metric="coverage").itertuples())
             cell, lengths = pool(covered), part[["plans", "actions"]].sum()
-            columns.append(
-                (
-                    f"{name}, n = {cell.n}",
-                    cell.text,
-                    ", ".join(f"{row.value * row.n:.0f}" for row in covered),
-                    f"{lengths['actions'] / lengths['plans']:.0f}" if lengths["plans"] else "",
-                )
-            )
+            by_seed = ", ".join(f"{row.value * row.n:.0f}" for row in covered)
+            mean_actions = f"{lengths['actions'] / lengths['plans']:.0f}" if lengths["plans"] else ""
+            columns.append((f"{name}, n = {cell.n}", cell.text, by_seed, mean_actions))
         titles = (domain, f"contrastive-jumps aiw x{seeds(of_domain)}", "solved by each seed", "mean actions")
         for place, title in enumerate(titles):
             cells = [column[place] for column in columns]
@@ -216,7 +186,6 @@ def harder() -> Table:
     return Table("", ("planner", *[""] * width), tuple(rows))
 
 
-@source
 def track() -> Table:
     ours = select(measured(), suite="track")
     planners = list(dict.fromkeys(select(ours, metric="coverage")["planner"]))
@@ -239,7 +208,6 @@ def track() -> Table:
     return Table("", ("domain", "easy", "medium", "hard", "seconds", "GB"), tuple(rows))
 
 
-@source
 def against_lama() -> str:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from against_lama import lama_table
@@ -252,16 +220,16 @@ def against_lama() -> str:
     return f"{words}\n\n{lama_table(rows).markdown()}"
 
 
-@source
 def learning_curve() -> str:
     drawn = with_draws(load_scores("measured/learning-curve"))
     drawn = select(drawn[drawn["problems"].notna()], metric="coverage", size=None)
     most = drawn.groupby(["planner", "domain"])["problems"].transform("max")
     counts = {"1": 1, "2": 2, "4": 4, "half": -(-most // 2), "all": most}
-    parts = []
-    for name, count in counts.items():
-        chosen = (drawn["problems"] == count) & ((name == "all") | (drawn["problems"] < most))
-        parts.append(drawn[chosen].assign(amount=name))
+    fewer = drawn["problems"] < most
+    parts = [
+        drawn[(drawn["problems"] == count) & (fewer | (name == "all"))].assign(amount=name)
+        for name, count in counts.items()
+    ]
     whole = pd.concat(parts).sort_index(kind="stable")
     full = whole[whole["amount"] == "all"].groupby(["planner", "domain"])[["problems", "n"]].first()
     keys = list(zip(whole["planner"], whole["domain"], strict=True))
@@ -284,7 +252,6 @@ def transformer_scores(*metrics: str) -> pd.DataFrame:
     return select(measured(), suite=SUITE, method=TRANSFORMERS, metric=metrics)
 
 
-@source
 def transformers() -> str:
     ours, options = transformer_scores("coverage"), get_paper("symt").table("2")
     table = paper_table("symt", 2, ours)
@@ -293,7 +260,6 @@ def transformers() -> str:
     return until(ours, Table(table.title, table.headings, table.rows, read))
 
 
-@source
 def transformers_trained() -> Table:
     shows = {"training_seconds": "{:.0f}".format, "training_processor_seconds": "{:.0f}".format, "copied": short}
     frame = transformer_scores(*shows).sort_values(["method", "variant", "domain"], kind="stable")
@@ -306,7 +272,6 @@ def transformers_trained() -> Table:
     return pivot(frame, ("planner", "domain"), "metric", words, "", "", shows, headings, {"seeds": seeds})
 
 
-@source
 def transformers_lengths() -> Table:
     attempts = select(sgp.load_attempts(), suite=SUITE, split=SPLIT)
     attempts = attempts[attempts["solved"]]
@@ -320,7 +285,6 @@ def transformers_lengths() -> Table:
     return Table.of("", ("planner", "domain", "problems", "length over LAMA's"), rows)
 
 
-@source
 def names_matter() -> str:
     frame = scores("names").sort_values(["method", "domain"], kind="stable")
     frame = pd.concat([select(frame, planner=planner) for planner in dict.fromkeys(frame["planner"])])
@@ -369,25 +333,21 @@ def by_split(title: str, metric: str, pools: str, printed: str = "") -> Table:
     return pivot(pd.concat(parts), ("model",), "split", over_domains, "", "", splits, (title, *splits))
 
 
-@source
 def next_states() -> str:
     hits = by_split("Hit@5, pools *paper*", "hit@5", "paper", "llama-3.3-70b")
     return until(by_protocols(), hits, by_split("Hit@1, pools *hard*", "hit@1", "hard"), by_split("Acc@1", "acc@1", ""))
 
 
-@source
 def plans_followed() -> str:
     given = by_split("every next state among five, pools *paper*", "plan_exact_hit@5", "paper")
     return f"{text(given)}\n{text(by_split('executed by its own predictions', 'closed_loop_exact', 'paper'))}"
 
 
-@source
 def abstaining() -> str:
     calibration = by_split("calibration error", "calibration_error", "hard")
     return f"{text(by_split('AUROC', 'abstention_auroc', 'hard'))}\n{text(calibration)}"
 
 
-@source
 def next_states_by_domain() -> Table:
     columns = {
         (split, plain, metric): f"{split}: {plain} {METRICS[metric].heading.capitalize()}"
@@ -398,10 +358,14 @@ def next_states_by_domain() -> Table:
     places = zip(frame["split"], frame["plain"], frame["metric"], strict=True)
     frame = frame.assign(column=[columns.get(place, "") for place in places])
     size = {"candidates": lambda line: f"{mean(select(line, metric='pool')['value']):.0f}"}
+
+    def interval(cell: pd.DataFrame) -> str:
+        pooled = pool(list(cell.itertuples()))
+        return f"{short(pooled.value)} [{short(pooled.low)}, {short(pooled.high)}], n = {pooled.n}"
+
     return pivot(frame, ("domain",), "column", interval, columns=columns.values(), extra=size)
 
 
-@source
 def retrieval_caps() -> Table:
     rows = []
     for split in PROTOCOLS:
@@ -418,12 +382,10 @@ def retrieval_caps() -> Table:
 # Scaling, data, installing, dashboard
 
 
-@source
 def scaling() -> Table:
     return scaling_table(pd.concat([load_scores("measured/scaling"), get_paper("dynamic-validation").printed("1")]))
 
 
-@source
 def acpbench_instances() -> Table:
     suite, rows = sgp.load_suite("acpbench"), []
     for name, domain in suite.domains.items():
@@ -433,16 +395,14 @@ def acpbench_instances() -> Table:
     return Table.of("", ("domain", "instances", starts), rows)
 
 
-@source
 def installed_sizes() -> Table:
     rows = []
     for name, part in scores("installing").groupby("variant", sort=False):
-        size, seconds = (value(part, metric=metric) for metric in ("megabytes", "processor_seconds"))
-        rows.append((name, f"{size:,.0f} MB", f"{seconds:.0f} s"))
+        of = dict(zip(part["metric"], part["value"], strict=True))
+        rows.append((name, f"{of['megabytes']:,.0f} MB", f"{of['processor_seconds']:.0f} s"))
     return Table.of("", ("installed", "size", "processor time of pip"), rows)
 
 
-@source
 def shipped_planners() -> Table:
     rows = []
     for folder in sorted((ROOT / "data" / "planners").iterdir()):
@@ -455,15 +415,14 @@ def shipped_planners() -> Table:
     return Table.of("", ("domain", "objects", "solved", "coverage, 95 % Wilson interval"), rows)
 
 
-@source
 def dashboard_speed() -> str:
-    frame, rows = scores("dashboard"), []
-    for row in frame.itertuples():
-        words = f"{row.value:.0f}" if row.metric == "number" else f"{rounded(row.value)} {row.metric}"
-        rows.append((row.variant, words))
+    frame = scores("dashboard")
+    rows = [
+        (row.variant, f"{row.value:.0f}" if row.metric == "number" else f"{rounded(row.value)} {row.metric}")
+        for row in frame.itertuples()
+    ]
     day, cores, load = when(frame)
-    table = Table.of("", ("measured", "value"), rows)
-    return f"Measured on {day}, {cores} cores, load {load}.\n\n{text(table)}"
+    return f"Measured on {day}, {cores} cores, load {load}.\n\n{text(Table.of('', ('measured', 'value'), rows))}"
 
 
 if __name__ == "__main__":

@@ -100,10 +100,8 @@ def player_picture(page: Page, data: dict[str, Any], step: int) -> str:
 
 def small(picture: bytes) -> str:
     """A picture with at most 128 colours, in base64; rare colours, those of marks, are kept."""
-    out = io.BytesIO()
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(
-        out, "PNG", optimize=True
-    )
+    out, image = io.BytesIO(), Image.open(io.BytesIO(picture)).convert("RGB")
+    image.quantize(128, Image.Quantize.MAXCOVERAGE).save(out, "PNG", optimize=True)
     return base64.b64encode(out.getvalue()).decode()
 
 
