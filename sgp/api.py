@@ -422,8 +422,8 @@ def _projected(
     if not isinstance(planner.policy, Embedding):
         return {**ground, "missing": maps.NO_EMBEDDING}, [{} for _ in rollouts]
     data = training_data.load_training_data(load_suite(run.key.suite), run.key.domain)
-    made = maps.make_map(planner.policy, planner.successors, data.train, rollouts, neighbours)
-    return {**ground, **made.ground()}, [made.record(place) for place in range(len(rollouts))]
+    facts, drawn = maps.make_map(planner.policy, planner.successors, data.train, rollouts, neighbours)
+    return {**ground, **facts}, drawn
 
 
 def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,109 +33,55 @@ _USUAL = 99  # percent of the training points that have another one within the u
 _SIBLINGS = 12  # of a training state's candidates
 
 
-class StepPoints(NamedTuple):
-    """The numbers of a step's points: its state, the prediction, and candidates by index.
-
-    `nearest` is the training point nearest to the state (or to the chosen transition, if transitions are embedded), and
-    `distance` its distance in the embedding.
-    """
-
-    state: int | None
-    predicted: int | None
-    candidates: dict[int, int]
-    nearest: int
-    distance: float
-
-
-@dataclass(frozen=True, eq=False)
-class Map:
-    """Points in two dimensions, with integer coordinates from 0 to 1000.
-
-    The first `context` points are of training; `steps` has the numbers of each rollout's points. `explained` are the
-    shares of the training points' variance along the two principal axes. `usual` is the 99th percentile of
-    nearest-neighbour distances in training. `umap` is None if it was not requested, or if there are too few points.
-    """
-
-    of: Literal["states", "transitions"]
-    dimensions: int
-    explained: tuple[float, float]
-    context: int
-    usual: float
-    steps: tuple[tuple[StepPoints, ...], ...]
-    pca: NDArray[np.int64]  # [n, 2]
-    umap: NDArray[np.int64] | None  # [n, 2]
-
-    def record(self, rollout: int) -> dict[str, Any]:
-        """A rollout as stored in a map's file: a point is [x, y] by PCA, then by UMAP."""
-        return {
-            "steps": [
-                {
-                    "state": self._point(step.state),
-                    "predicted": self._point(step.predicted),
-                    "candidates": {str(place): self._point(each) for place, each in step.candidates.items()},
-                    "nearest": step.nearest,
-                    "distance": _brief(step.distance),
-                }
-                for step in self.steps[rollout]
-            ]
-        }
-
-    def ground(self) -> dict[str, Any]:
-        """The rest of a map's file: the training points and what was projected."""
-        return {
-            "of": self.of,
-            "dimensions": self.dimensions,
-            "explained": self.explained,
-            "usual": _brief(self.usual),
-            "umap": self.umap is not None,
-            "context": [self._point(each) for each in range(self.context)],
-        }
-
-    def _point(self, number: int | None) -> list[int] | None:
-        if number is None:
-            return None
-        return [*self.pca[number].tolist(), *(() if self.umap is None else self.umap[number].tolist())]
-
-
 def make_map(
     policy: Embedding,
     successors: Successors,
     trajectories: Sequence[Trajectory],
     rollouts: Sequence[Rollout],
     neighbours: bool = True,
-) -> Map:
-    """The map of a model's training trajectories and of rollouts by PCA and, with `neighbours`, UMAP."""
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The map of a model's training trajectories, and of each rollout, as stored in a map's file.
+
+    A point is [x, y] by PCA, then by UMAP with `neighbours` if there are enough points; coordinates are integers from 0
+    to 1000. Of training: the points (`context`), the shares of their variance along the two principal axes
+    (`explained`), and the 99th percentile of their nearest-neighbour distances (`usual`). Of a step: its state, the
+    prediction, candidates by index, and the training point nearest to the state (or to the chosen transition, if
+    transitions are embedded) with its distance in the embedding.
+    """
     training = _training(policy, successors, trajectories)
     ground = training[list(evenly_spaced(len(training), CONTEXT))]
     near = _Near(ground)
     shown = _candidates_shown(policy, rollouts)
-    vectors, count = [ground], len(ground)
-    steps = []
+    vectors, drawn = list(ground), list[dict[str, Any]]()
+
+    def number(vector: NDArray[np.floating[Any]] | None) -> int | None:
+        vectors.extend([] if vector is None else [np.asarray(vector, np.float32)])
+        return None if vector is None else len(vectors) - 1
+
     for rollout in rollouts:
         listed = [_cheapest(step, shown) for step in rollout.steps]
         cut = [
             replace(step, candidates=[step.candidates[place] for place in places], chosen=places.index(step.chosen))
             for step, places in zip(rollout.steps, listed, strict=True)
         ]
-        points = []
-        for step, places, view in zip(rollout.steps, listed, policy.views(rollout.task, cut), strict=True):
-            numbers: list[int | None] = []
-            for vector in (view.state, view.predicted):
-                numbers.append(None if vector is None else count)
-                if vector is not None:
-                    vectors.append(np.asarray(vector, np.float32)[None])
-                    count += 1
-            candidates = np.asarray(view.candidates, np.float32)
-            vectors.append(candidates)
-            own = candidates[places.index(step.chosen)] if view.state is None else np.asarray(view.state, np.float32)
-            of_place = {place: count + i for i, place in enumerate(places)}
-            points.append(StepPoints(numbers[0], numbers[1], of_place, *near.to(own)))
-            count += len(places)
-        steps.append(tuple(points))
+        steps = []
+        for step, places, view in zip(cut, listed, policy.views(rollout.task, cut), strict=True):
+            own = view.candidates[step.chosen] if view.state is None else view.state
+            nearest, distance = near.to(np.asarray(own, np.float32))
+            ends = {"state": number(view.state), "predicted": number(view.predicted)}
+            candidates = {str(place): number(each) for place, each in zip(places, view.candidates, strict=True)}
+            steps.append({**ends, "candidates": candidates, "nearest": nearest, "distance": _brief(distance)})
+        drawn.append({"steps": steps})
     rows = np.vstack(vectors)
-    pca, explained = project_linearly(rows[: len(ground)], rows)
-    umap = project_neighbours(rows) if neighbours and len(rows) >= FEWEST else None
-    return Map(policy.embeds, rows.shape[1], explained, len(ground), near.usual, tuple(steps), pca, umap)
+    points, explained = project_linearly(rows[: len(ground)], rows)
+    umap = neighbours and len(rows) >= FEWEST
+    places_of = (np.hstack([points, project_neighbours(rows)]) if umap else points).tolist()
+    for each in drawn:
+        for step in each["steps"]:
+            step |= {end: None if step[end] is None else places_of[step[end]] for end in ("state", "predicted")}
+            step["candidates"] = {place: places_of[point] for place, point in step["candidates"].items()}
+    facts = {"of": policy.embeds, "dimensions": rows.shape[1], "explained": explained, "usual": _brief(near.usual)}
+    return {**facts, "umap": umap, "context": places_of[: len(ground)]}, drawn
 
 
 class _Near:

@@ -402,7 +402,12 @@ def run_all(batches: Sequence[ProblemBatch], load: PlannerLoader, jobs: Jobs, ti
         for place, (attempts, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
             for file, text in rollouts.items():
                 write_text(file, text)
-            saved = saved and _saved(waiting[place].file, attempts)
+            if saved:
+                try:
+                    write_json(waiting[place].file, [attempt.to_record() for attempt in attempts])
+                except StoreError as error:
+                    logger.warning("%s; without it an interrupted evaluation begins again", error)
+                    saved = False
             done[waiting[place].file] = attempts
             bar.update(len(attempts))
     results = []
@@ -429,16 +434,6 @@ def _try_remotely(folder: str, chunk: ProblemBatch, load: PlannerLoader) -> Resu
         attempts, _ = _try(folder, replace(chunk, recorder=recorder), load)
         written = {file.name: file.read_text(encoding="utf-8") for file in Path(temporary).iterdir()}
     return attempts, {chunk.recorder.folder / name: text for name, text in written.items()}
-
-
-def _saved(file: Path, attempts: Sequence[Attempt]) -> bool:
-    """Whether the attempts of a finished chunk could be saved; the evaluation goes on without."""
-    try:
-        write_json(file, [attempt.to_record() for attempt in attempts])
-    except StoreError as error:
-        logger.warning("%s; without it an interrupted evaluation begins again", error)
-        return False
-    return True
 
 
 def _read(file: Path) -> list[Attempt] | None:

@@ -194,7 +194,13 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's."""
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
-    methods = list(_installed(console))
+    methods = list[tuple[str, str]]()
+    for method, variant in METHODS:
+        try:
+            get_method(method)
+            methods.append((method, variant))
+        except MissingLibrary as error:
+            console.print(f"Left out: {escape(str(error))}.", highlight=False)
     work = [(method, domain, SUITE, variant) for domain in domains for method, variant in methods]
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
@@ -229,14 +235,3 @@ def _record(runs: Sequence[Run], found: Evaluation, jobs: int, console: Console)
         f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - started:.0f} s, for the "
         f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
     )
-
-
-def _installed(console: Console) -> Iterator[tuple[str, str]]:
-    """The demo's methods whose libraries are installed."""
-    for method, variant in METHODS:
-        try:
-            get_method(method)
-        except MissingLibrary as error:
-            console.print(f"Left out: {escape(str(error))}.", highlight=False)
-            continue
-        yield method, variant

@@ -394,7 +394,6 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     """The method of the AIW-AD paper, with its greedy decoding that excludes visited states."""
 
     key = "aiw-ad"
-    title = "AIW-AD"
     paper = "aiw-ad"
     libraries = ("torch", "pymimir-rgnn")
     learns_from = Demonstrations

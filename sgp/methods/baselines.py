@@ -49,7 +49,6 @@ class RandomWalk(UntrainedMethod):
     """Method whose planner takes a random unvisited successor."""
 
     key = "random-successor"
-    title = "Random successor"
     variants: Mapping[str, NoTraining] = {"unvisited": NoTraining()}
 
     def planner(self, decoding: BeamDecoding, seed: int) -> Planner:
@@ -72,7 +71,6 @@ class ZeroChange(WLMethod):
     """Predictor of an unchanged embedding; its planner takes the nearest successor."""
 
     key = "zero-change"
-    title = "Zero change"
     learns_from = Demonstrations
     variants: Mapping[str, ZeroChangeTraining] = {"wl": ZeroChangeTraining()}
     # The beam of the compared method (state-centric, Table 7).

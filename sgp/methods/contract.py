@@ -34,7 +34,6 @@ class Method(Protocol):
     """
 
     key: str
-    title: str
     paper: str
 
     @property

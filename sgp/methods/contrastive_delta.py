@@ -86,7 +86,6 @@ class ContrastiveDelta(MethodBase):
     """A linear map from state and goal to a change, trained contrastively."""
 
     key = "contrastive-delta"
-    title = "Contrastive delta"
     libraries = ("scipy",)
     learns_from = Demonstrations
     variants: Mapping[str, DeltaTraining] = {"wl": DeltaTraining()}

@@ -105,7 +105,6 @@ class ContrastiveJumps(MethodBase):
     """Our method: marked transitions, width-1 jumps and a contrastive loss."""
 
     key = "contrastive-jumps"
-    title = "Contrastive jumps"
     libraries: Sequence[str] = ("numpy", "scipy")
     learns_from = Demonstrations
     variants: Mapping[str, JumpsTraining] = {

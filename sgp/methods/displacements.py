@@ -174,7 +174,6 @@ class Displacements(MethodBase):
     """Retrieval baselines: no change, mean displacements, ridge regression, lifted displacements and lifted effects."""
 
     key = "displacements"
-    title = "Displacements"
     learns_from = Transitions
     variants: Mapping[str, DisplacementTraining] = {
         "renamed": DisplacementTraining(),
@@ -209,7 +208,6 @@ class WLDisplacements(WLMethod):
     """Mean changes of Weisfeiler-Leman features: a name-free baseline of transition prediction."""
 
     key = "wl-displacements"
-    title = "WL displacements"
     learns_from = Transitions
     variants: Mapping[str, WLDisplacementTraining] = {"schema": WLDisplacementTraining()}
 

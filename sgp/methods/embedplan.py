@@ -369,7 +369,6 @@ class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransit
     """Next-state prediction in the space of sentence vectors, trained contrastively."""
 
     key = "embedplan"
-    title = "EmbedPlan"
     paper = "embedplan"
     learns_from = Transitions
     variants: Mapping[str, EmbedPlanTraining] = {

@@ -64,7 +64,7 @@ class FunctionMethod(UntrainedMethod):
     """Method that learns nothing and plans with a function."""
 
     def __init__(self, key: str, function: PolicyFunction):
-        self.key, self.title, self.function = key, key, function
+        self.key, self.function = key, function
         self.variants = {key: FunctionTraining()}
 
     def planner(self, decoding: BeamDecoding, seed: int) -> Planner:

@@ -134,7 +134,6 @@ class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, Lo
     """The method of the dynamic-validation paper; the loss is |V - V*| (Stahlberg, Bonet and Geffner 2022)."""
 
     key = "gnn-value"
-    title = "GNN value policy"
     paper = "dynamic-validation"
     libraries = ("torch", "pymimir-rgnn")
     learns_from = Demonstrations

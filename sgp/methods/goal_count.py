@@ -33,7 +33,6 @@ class GoalCount(UntrainedMethod):
     """Method whose planner takes the unvisited successor with the fewest open goals."""
 
     key = "goal-count"
-    title = "Goal count"
     variants: Mapping[str, NoTraining] = {"unsatisfied": NoTraining()}
     # The beam of the methods that it is compared with (state-centric, Table 7).
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}

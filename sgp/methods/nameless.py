@@ -257,7 +257,6 @@ class Nameless(NetworkMethod[NamelessTraining, BeamDecoding, NamelessModel, Acti
     """Action ranking by a transformer over nameless objects; the default decoding excludes visited states."""
 
     key = "nameless"
-    title = "Nameless transformer"
     paper = "symt"
     learns_from = Demonstrations
     variants: Mapping[str, NamelessTraining] = {

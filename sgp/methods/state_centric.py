@@ -213,7 +213,6 @@ class StateCentric:
     """The method of the state-centric paper: {WL, FSF} x {XGBoost, LSTM} x {delta, state}."""
 
     key = "state-centric"
-    title = "State-centric planning"
     paper = "state-centric"
     libraries = ("xgboost",)
     learns_from = Demonstrations

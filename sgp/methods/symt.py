@@ -142,7 +142,6 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
     """The method of the symt paper; decoding `unvisited` is ours: it ranks applicable actions and revisits no state."""
 
     key = "symt"
-    title = "Symmetry-aware transformers"
     paper = "symt"
     learns_from = Demonstrations
     variants: Mapping[str, SymTTraining] = {

@@ -275,7 +275,8 @@ class WrittenActions:
             elif reason := self.writer.refuses(self.tokens, node.task, node.state):
                 known[place] = Ranking(np.full(len(choice), np.inf), reason=reason)
         waiting = [place for place in range(len(pairs)) if place not in known]
-        rankings = (self._ranked if self.how == "ranked" else self._chosen)([pairs[place] for place in waiting])
+        rank = self._ranked if self.how == "ranked" else self._chosen
+        rankings = rank([pairs[place] for place in waiting]) if waiting else []
         for place, ranking in zip(waiting, rankings, strict=True):
             known[place] = ranking
             if self._reads_anew and not ranking.reason:

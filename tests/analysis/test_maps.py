@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -65,16 +66,20 @@ def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, 
 
 
 def test_states_have_their_points_and_predicted_ones(state_run, train, monkeypatch):
-    monkeypatch.setattr(maps, "project_neighbours", lambda rows: np.zeros((len(rows), 2), np.int64))
+    projected = []
+    monkeypatch.setattr(
+        maps, "project_neighbours", lambda rows: [projected.extend(rows), np.zeros((len(rows), 2), np.int64)][1]
+    )
     planner = sgp.load_planner(str(state_run.folder))
     rollout = solved_by(state_run, 1, actions=8)
-    made = maps.make_map(planner.policy, planner.successors, train, [rollout])
-    assert made.of == "states"
-    numbers = [each for step in made.steps[0] for each in (step.state, step.predicted, *step.candidates.values())]
-    assert sorted(numbers) == list(range(made.context, len(made.pca)))
-    for step, after in zip(made.steps[0], made.steps[0][1:], strict=False):
-        chosen = rollout.steps[made.steps[0].index(step)].chosen
-        assert made.pca[step.candidates[chosen]].tolist() == made.pca[after.state].tolist()
+    ground, (drawn,) = maps.make_map(planner.policy, planner.successors, train, [rollout])
+    assert ground["of"] == "states"
+    steps = drawn["steps"]
+    points = [each for step in steps for each in (step["state"], step["predicted"], *step["candidates"].values())]
+    flat, _ = maps.project_linearly(np.array(projected[: len(ground["context"])]), np.array(projected))
+    assert sorted(points) == sorted([*point, 0, 0] for point in flat[len(ground["context"]) :].tolist())
+    for place, (step, after) in enumerate(pairwise(steps)):
+        assert step["candidates"][str(rollout.steps[place].chosen)] == after["state"]
     with pytest.raises(InputError, match=r"steps together, more than fit on a map of 4000 points; map fewer at once"):
         maps.make_map(planner.policy, planner.successors, train, [rollout] * 400)
 
@@ -85,20 +90,21 @@ def test_the_nearest_training_point_is_told_in_the_embedding(state_run, train):
     near = sgp.Task(suite.problems("gripper", "train")[0])
     far = sgp.Task(suite.problems("gripper", "extrapolation")[-1])
     rollouts = [planner.solve(task, sgp.Limit(actions=4)) for task in (near, far)]
-    made = maps.make_map(policy, planner.successors, train, rollouts, False)
+    made, drawn = maps.make_map(policy, planner.successors, train, rollouts, False)
     training = maps._training(policy, planner.successors, train)
     ground = training[list(maps.evenly_spaced(len(training), maps.CONTEXT))].astype(float)
     apart = [np.sort(np.linalg.norm(ground - each, axis=1))[1] for each in ground]
-    assert made.usual == pytest.approx(np.percentile(apart, 99), rel=1e-4)
-    for rollout, steps in zip(rollouts, made.steps, strict=True):
-        for view, step in zip(policy.views(rollout.task, rollout.steps), steps, strict=True):
+    near = maps._Near(ground.astype(np.float32))
+    assert near.usual == pytest.approx(np.percentile(apart, 99), rel=1e-4)
+    for rollout, of in zip(rollouts, drawn, strict=True):
+        for view, step in zip(policy.views(rollout.task, rollout.steps), of["steps"], strict=True):
             distances = np.linalg.norm(ground - view.state, axis=1)
-            assert step.distance == pytest.approx(distances.min(), abs=1e-3)
-            assert distances[step.nearest] == pytest.approx(distances.min(), abs=1e-3)
-    assert made.steps[0][0].distance == pytest.approx(0, abs=1e-3), "the start of a training problem"
-    assert made.steps[1][0].distance > made.usual, "the largest problem of all"
-    assert made.record(1)["steps"][0]["distance"] == pytest.approx(made.steps[1][0].distance, rel=1e-3)
-    assert made.ground()["usual"] == pytest.approx(made.usual, rel=1e-3)
+            assert near.to(view.state)[1] == pytest.approx(distances.min(), abs=1e-3)
+            assert step["distance"] == pytest.approx(near.to(view.state)[1], rel=1e-3)
+            assert distances[step["nearest"]] == pytest.approx(distances.min(), abs=1e-3)
+    assert drawn[0]["steps"][0]["distance"] == pytest.approx(0, abs=1e-3), "the start of a training problem"
+    assert drawn[1]["steps"][0]["distance"] > made["usual"], "the largest problem of all"
+    assert made["usual"] == pytest.approx(near.usual, rel=1e-3)
 
 
 def test_pca_is_fitted_to_the_training_points_alone_and_coordinates_keep_their_shape():
