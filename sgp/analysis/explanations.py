@@ -40,45 +40,19 @@ _DESCRIBED = 32  # features whose texts are compared
 _NEGLIGIBLE = 1e-12
 
 
-@dataclass(frozen=True)
-class Reason:
-    """A feature, its value for both candidates, and its share of the difference; values are None for several."""
-
-    feature: str
-    chosen: float | None
-    other: float | None
-    share: float
+Explanation = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why the chosen candidate of a step was preferred over candidate `other`.
-
-    The shares of the reasons sum to the chosen candidate's `measure` minus the other's: negative shares favour it.
-    """
-
-    other: int
-    measure: str
-    reasons: tuple[Reason, ...]
-
-    @property
-    def difference(self) -> float:
-        """The chosen candidate's measure minus the other's."""
-        return sum(reason.share for reason in self.reasons)
-
-    def record(self) -> dict[str, Any]:
-        """The explanation as stored in a step's record."""
-        why = [{**vars(reason), "share": float(f"{reason.share:.6g}")} for reason in self.reasons]
-        return {"against": self.other, "measure": self.measure, "why": why}
-
-
-def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[tuple[Explanation, ...]]:
+def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[list[Explanation]]:
     """For each step, explanations against the cheapest other available candidates, the runner-up first.
 
-    The candidates that are furthest on the `expert`'s plan, beyond all states so far, are always among them.
+    The candidates that are furthest on the `expert`'s plan, beyond all states so far, are always among them. An
+    explanation has the other candidate (`against`), the compared quantity (`measure`), and reasons (`why`): a feature,
+    its value for the `chosen` and for the `other` candidate, and its `share` of the chosen candidate's measure minus
+    the other's (negative shares favour the chosen one).
     """
     if not isinstance(policy, Embedding):
-        return [()] * len(rollout.steps)
+        return [[] for _ in rollout.steps]
     others = [
         runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS] for step in rollout.steps
     ]
@@ -95,10 +69,10 @@ def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> 
         for step, some in zip(rollout.steps, others, strict=True)
     ]
     return [
-        tuple(
-            explained(policy.contrast(rollout.task, step, view, 0, place), other)
+        [
+            {"against": other, **explained(policy.contrast(rollout.task, step, view, 0, place))}
             for place, other in enumerate(some, start=1)
-        )
+        ]
         for step, view, some in zip(cut, policy.views(rollout.task, cut), others, strict=True)
     ]
 
@@ -107,12 +81,14 @@ def explanation_records(rollout: Rollout, policy: object, expert: Sequence[Actio
     """`explain` as stored in the records of steps: the explanation against the runner-up, and `others`."""
     found = []
     for explanations in explain(rollout, policy, expert):
-        first, others = explanations[:1], [each.record() for each in explanations[1:]]
-        found.append({**(first[0].record() if first else {}), **({"others": others} if others else {})})
+        for reason in (one for each in explanations for one in each["why"]):
+            reason["share"] = float(f"{reason['share']:.6g}")
+        first, others = explanations[:1], explanations[1:]
+        found.append({**(first[0] if first else {}), **({"others": others} if others else {})})
     return found
 
 
-def explained(contrast: Contrast, other: int) -> Explanation:
+def explained(contrast: Contrast) -> Explanation:
     """The features of the largest shares (one for equal texts and values), then all others together."""
     telling = np.flatnonzero(np.abs(contrast.shares) > _NEGLIGIBLE)
     order = telling[np.argsort(-np.abs(contrast.shares[telling]), kind="stable")].tolist()
@@ -122,11 +98,12 @@ def explained(contrast: Contrast, other: int) -> Explanation:
         equal.setdefault((words, float(contrast.first[column]), float(contrast.second[column])), []).append(column)
     named = sorted(equal, key=lambda said: -abs(contrast.shares[equal[said]].sum()))
     rest += [column for said in named[FEATURES:] for column in equal[said]]
-    reasons = [Reason(*said, float(contrast.shares[equal[said]].sum())) for said in named[:FEATURES]]
+    reasons: list[tuple[Any, ...]] = [(*said, float(contrast.shares[equal[said]].sum())) for said in named[:FEATURES]]
     if rest:
         words = f"{len(rest)} further feature{'s' if len(rest) > 1 else ''} together"
-        reasons.append(Reason(words, None, None, float(contrast.shares[rest].sum())))
-    return Explanation(other, contrast.measure, tuple(reasons))
+        reasons.append((words, None, None, float(contrast.shares[rest].sum())))
+    fields = ("feature", "chosen", "other", "share")
+    return {"measure": contrast.measure, "why": [dict(zip(fields, each, strict=True)) for each in reasons]}
 
 
 _LEAST = 0.05  # score of a change that is listed
@@ -134,21 +111,9 @@ _MOST = 6  # changes of a step that are listed
 _SPREAD = 0.1  # weight of the distances of the parts, beside that of the mixture
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """The changes that a prediction expects, with scores from 0 to 1.
-
-    A change is an atom, whether it becomes true, and the summed shares of the candidates with this change; `nothing` is
-    the share of the current state and of candidates that change nothing.
-    """
-
-    changes: tuple[tuple[str, bool, float], ...]
-    nothing: float
-
-    def record(self) -> dict[str, Any]:
-        """The likeliest changes, as stored in a step's record."""
-        named = [[atom, true, round(score, 2)] for atom, true, score in self.changes[:_MOST] if score >= _LEAST]
-        return {"expects": {"changes": named, "nothing": round(self.nothing, 2)}}
+# Changes that a prediction expects, the likeliest first: an atom, whether it becomes true, and the summed shares of the
+# candidates with this change. Then the share of the current state and of candidates that change nothing.
+Expectation = tuple[list[tuple[str, bool, float]], float]
 
 
 def mixture(vectors: NDArray[np.floating[Any]], predicted: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
@@ -193,13 +158,17 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
             change = (str(task.fluent(fluent)), fluent not in here)
             scores[change] = scores.get(change, 0.0) + share
     order = sorted(scores, key=lambda change: (-scores[change], change))
-    return Expectation(tuple((*change, scores[change]) for change in order), nothing)
+    return [(*change, scores[change]) for change in order], nothing
 
 
 def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
-    """`explanation_records`, and `expectations` as stored in the records of steps."""
-    pairs = zip(explanation_records(rollout, policy, expert), expectations(rollout, policy), strict=True)
-    return [{**reasons, **({} if expected is None else expected.record())} for reasons, expected in pairs]
+    """`explanation_records`, and the likeliest of `expectations` as stored in the records of steps."""
+    found = explanation_records(rollout, policy, expert)
+    for record, expected in zip(found, expectations(rollout, policy), strict=True):
+        if expected is not None:
+            changes = [[atom, true, round(score, 2)] for atom, true, score in expected[0][:_MOST] if score >= _LEAST]
+            record["expects"] = {"changes": changes, "nothing": round(expected[1], 2)}
+    return found
 
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
