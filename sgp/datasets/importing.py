@@ -112,11 +112,7 @@ class SourceTree:
         self.plans: dict[tuple[tuple[str, ...], str], list[SourceFile]] = {}  # by folders and name
         self.used: set[Path] = set()  # plans that belong to a problem
         self._ignored: dict[str, list[str]] = {}
-        self._read()
-        self.pddl.sort(key=_natural)
-
-    def _read(self) -> None:
-        waiting: list[tuple[Path, tuple[str, ...], frozenset[Path]]] = [(self.root, (), frozenset())]
+        waiting: list[tuple[Path, tuple[str, ...], frozenset[Path]]] = [(root, (), frozenset())]
         while waiting:
             folder, folders, above = waiting.pop()
             try:
@@ -142,6 +138,7 @@ class SourceTree:
                     self.pddl.append(file)
                 else:
                     self.plans.setdefault((folders, file.name), []).append(file)
+        self.pddl.sort(key=_natural)
 
     def ignore(self, what: str, place: str) -> None:
         """Note that a file is ignored."""

@@ -61,11 +61,7 @@ def _depot(
     truck holds any number of crates and every place has a hoist, so that one truck can fetch all crates, then bring
     each to its place in the other arrangement, the lowest ones first.
     """
-    stores, shops, lorries = (
-        numbered("depot", depots),
-        numbered("distributor", distributors),
-        numbered("truck", trucks),
-    )
+    stores, shops, lorries = map(numbered, ("depot", "distributor", "truck"), (depots, distributors, trucks))
     bases, cranes, boxes = numbered("pallet", pallets), numbered("hoist", hoists), numbered("crate", crates)
     places = [*stores, *shops]
     above = _arrangement(rng, bases, boxes)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import logging
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,8 +19,6 @@ from sgp.errors import InputError, MissingLibrary, PluginError, expected_one_of
 from sgp.installed import lacking, missing
 from sgp.methods.contract import Method, PlanningMethod, PredictingMethod, Selectable, Settings
 from sgp.plugins import Plugin, plugins
-
-logger = logging.getLogger(__name__)
 
 # Modules of several methods, by the methods' keys; and modules without a method.
 _MODULES = {"random-successor": "baselines", "zero-change": "baselines", "wl-displacements": "displacements"}
@@ -91,19 +88,6 @@ def recorded_libraries(method: Method) -> tuple[str, ...]:
     """Return the distributions whose versions a run records: the method's libraries and, for a plugin, its package."""
     plugin = method_plugins().get(method.key)
     return tuple(dict.fromkeys([*method.libraries, *([plugin.package] if plugin else [])]))
-
-
-def all_methods() -> tuple[Method, ...]:
-    """Return every method in order of key; an unusable method of another package is skipped with a warning."""
-    found = []
-    for key in list_methods():
-        try:
-            found.append(get_method(key))
-        except (PluginError, MissingLibrary) as error:
-            if key in built_in_keys():
-                raise
-            logger.warning("%s", error)
-    return tuple(found)
 
 
 def planning_method(key: str) -> PlanningMethod:

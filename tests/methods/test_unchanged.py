@@ -21,7 +21,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods import all_methods, built_in_keys
+from sgp.methods import built_in_keys
 from sgp.methods.contract import PlanningMethod, PredictingMethod
 from sgp.methods.loading import load_model, load_planner
 from sgp.planning.planner import Limit
@@ -139,5 +139,5 @@ if __name__ == "__main__":
         with FROZEN.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(FIELDS)
-            for each in sys.argv[1:] or [method.key for method in all_methods()]:
+            for each in sys.argv[1:] or built_in_keys():
                 writer.writerows(frozen_rows(each))

@@ -8,13 +8,13 @@ import pytest
 import sgp
 from sgp.errors import InputError
 from sgp.evaluation.scores import Score, load_scores, to_frame
-from sgp.methods import all_methods
+from sgp.methods import built_in_keys, get_method
 from sgp.reports.papers import all_papers, find_table, get_paper, listed, table_inputs
 
 
 def test_every_paper_has_its_numbers_and_tables_have_a_long_and_a_short_name():
     keys = {paper.key for paper in all_papers()}
-    assert {method.paper for method in all_methods()} - {""} <= keys
+    assert {get_method(key).paper for key in built_in_keys()} - {""} <= keys
     for paper in all_papers():
         assert set(load_scores(f"published/{paper.key}").paper) == {paper.key}
         assert {*paper.beside} <= set(paper.tables)
