@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
@@ -40,8 +40,8 @@ _MAX_DEPTH = 50  # of nested connectives; "and" within "and" counts once
 
 
 @dataclass
-class Scope:
-    """The names that a formula may use.
+class Scope(Source):
+    """A text with the names that its formulas may use.
 
     `predicates` is None if unknown (a problem without its domain). `declared` has the domain's types, `names` the
     objects and variables, `types` all types of each object; types of variables are not checked. `functions` has the
@@ -49,24 +49,13 @@ class Scope:
     the action (`taken`).
     """
 
-    predicates: Mapping[str, tuple[Parameter, ...]] | None
+    predicates: Mapping[str, tuple[Parameter, ...]] | None = None
     declared: Mapping[str, tuple[str, ...]] | None = None
-    names: Collection[str] = ()
+    names: set[str] = field(default_factory=set)
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
     functions: Mapping[str, int] | None = None
     renaming: Mapping[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
-
-    def binding(self, variables: Iterable[Parameter]) -> tuple[Scope, tuple[Parameter, ...]]:
-        """Return the scope within a quantifier, and its renamed variables."""
-        renaming = dict(self.renaming)
-        bound = []
-        for name, types in variables:
-            candidates = chain([str(name)], (f"{name}-{number}" for number in count(2)))
-            renaming[str(name)] = unique = next(other for other in candidates if other not in self.taken)
-            self.taken.add(unique)
-            bound.append(Parameter(unique, types))
-        return replace(self, names={*self.names, *renaming}, renaming=renaming), tuple(bound)
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
@@ -127,31 +116,28 @@ def typed_list(block: Block, start: int, source: Source, what: str) -> list[tupl
     return [*typed, *((name, (OBJECT,)) for name in pending)]
 
 
-def parameter(
-    name: Word, types: Iterable[Word | str], declared: Mapping[str, tuple[str, ...]] | None, source: Source
-) -> Parameter:
+def parameter(name: Word, types: Iterable[Word | str], scope: Scope) -> Parameter:
     """Return a name with its types, which must be declared if the declarations are known."""
+    declared = scope.declared
     for kind in types:
         if declared is not None and kind not in declared and kind != OBJECT and isinstance(kind, Word):
-            raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
+            raise scope.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
     return Parameter(str(name), tuple(map(str, types)))
 
 
-def parameters(
-    block: Block, start: int, declared: Mapping[str, tuple[str, ...]] | None, source: Source
-) -> tuple[Parameter, ...]:
+def parameters(block: Block, start: int, scope: Scope) -> tuple[Parameter, ...]:
     """Parse variables with declared types."""
-    return tuple(parameter(*typed, declared, source) for typed in typed_list(block, start, source, "a variable"))
+    return tuple(parameter(*typed, scope) for typed in typed_list(block, start, scope, "a variable"))
 
 
-def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
+def atom(block: Block, scope: Scope, equality: bool = False) -> Atom:
     """Parse an atom; the predicate, its arity and the objects' types are checked."""
     head = str(block.head)
     if not head:
-        raise source.refusal("expected '(predicate name ...)', found an empty or nested list", block)
+        raise scope.refusal("expected '(predicate name ...)', found an empty or nested list", block)
     if head == "=" and equality and not block.flat:
-        raise source.unsupported("numeric conditions (=) are not supported; rewrite this without numbers", block)
-    arguments = tuple(source.words(block))
+        raise scope.unsupported("numeric conditions (=) are not supported; rewrite this without numbers", block)
+    arguments = tuple(scope.words(block))
     read = Atom(head, tuple(scope.renaming.get(argument, str(argument)) for argument in arguments))
     expected: tuple[Parameter, ...] | None = _EQUALITY
     if head != "=" or not equality:
@@ -159,151 +145,157 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
             return read
         expected = scope.predicates.get(head)
     if expected is None:
-        raise source.refusal(
+        raise scope.refusal(
             f"predicate with name '{shown(head)}' is undefined; declare it in (:predicates ...) or correct it", block
         )
     if len(expected) != len(arguments):
-        raise source.refusal(
+        raise scope.refusal(
             f"'{shown(head)}' has arity {len(expected)}, found {len(arguments)} objects; give as many as it has", block
         )
     for argument, (_, types) in zip(arguments, expected, strict=True):
         if argument not in scope.names:
-            _require_no_comma(argument, source)
+            _require_no_comma(argument, scope)
             what = "variable" if argument.startswith("?") else "object"
             message = f"{what} with name '{shown(argument)}' is undefined; declare it or correct it"
-            raise source.refusal(message, argument)
+            raise scope.refusal(message, argument)
         if types != (OBJECT,) and argument in scope.types and scope.types[argument].isdisjoint(types):
             kinds = " or ".join(map(shown, types))
-            raise source.refusal(
+            raise scope.refusal(
                 f"'{shown(argument)}' is no {kinds}, as '{shown(head)}' requires; correct the object or its type",
                 argument,
             )
     return read
 
 
-def condition(block: Block, source: Source, scope: Scope) -> Condition:
+def condition(block: Block, scope: Scope) -> Condition:
     """Parse a condition. Raises PddlError, and UnsupportedPddl for numbers and preferences."""
-    return join("and", _parts("and", block, True, source, scope, 0))
+    return join("and", _parts("and", block, True, scope, 0))
 
 
-def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope: Scope, depth: int) -> list[Condition]:
+def _parts(kind: str, block: Word | Block, positive: bool, scope: Scope, depth: int) -> list[Condition]:
     """Parse the parts of a conjunction or disjunction (`kind`), or of its negation, at a nesting `depth`."""
     too_deep = f"connectives nested more than {_MAX_DEPTH} deep are not supported; simplify this"
-    source.require(depth <= _MAX_DEPTH, too_deep, block)
+    scope.require(depth <= _MAX_DEPTH, too_deep, block)
     parts: list[Condition] = []
     waiting = [(block, positive)]  # iterative, because a text may be nested deeper than Python's call stack
     while waiting:
         item, sign = waiting.pop()
-        part = source.block(item)
+        part = scope.block(item)
         head = part.head or ("and" if not part and sign else "")
         if head == "not":
             if len(part) != 2 or not isinstance(part[1], Block):
-                raise source.refusal("expected '(not (predicate ...))'", part)
+                raise scope.refusal("expected '(not (predicate ...))'", part)
             waiting.append((part[1], not sign))
         elif head in ("and", "or", "imply"):
             children = [(child, sign) for child in part[1:]]
             if head == "imply":
-                source.require(len(part) == 3, "expected '(imply (predicate ...) (predicate ...))'", part)
+                scope.require(len(part) == 3, "expected '(imply (predicate ...) (predicate ...))'", part)
                 head, children = "or", [(part[1], not sign), (part[2], sign)]
             head = head if sign else DUAL[head]
             if head == kind:
                 waiting += reversed(children)
             else:
-                inner = (_parts(head, child, child_sign, source, scope, depth + 1) for child, child_sign in children)
+                inner = (_parts(head, child, child_sign, scope, depth + 1) for child, child_sign in children)
                 parts.append(join(head, chain.from_iterable(inner)))
         elif head in ("forall", "exists"):
-            inside, variables, body = _quantified(part, source, scope)
-            below = join("and", _parts("and", body, sign, source, inside, depth + 1))
+            inside, variables, body = _quantified(part, scope)
+            below = join("and", _parts("and", body, sign, inside, depth + 1))
             parts.append(Formula(head if sign else DUAL[head], (below,), variables) if variables else below)
         elif head in _UNSUPPORTED:
-            raise source.unsupported(_UNSUPPORTED[head], part)
+            raise scope.unsupported(_UNSUPPORTED[head], part)
         elif head == "when":
-            raise source.refusal("'(when ...)' in a condition; expected it in an effect only", part)
+            raise scope.refusal("'(when ...)' in a condition; expected it in an effect only", part)
         else:
-            parts.append(Literal(atom(part, source, scope, equality=True), sign))
+            parts.append(Literal(atom(part, scope, equality=True), sign))
     return parts
 
 
-def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple[Parameter, ...], Block]:
+def _quantified(part: Block, scope: Scope) -> tuple[Scope, tuple[Parameter, ...], Block]:
     """Return the scope, variables and body of a quantifier."""
     if len(part) != 3 or not isinstance(part[1], Block) or not isinstance(part[2], Block):
-        raise source.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
-    listed = parameters(part[1], 0, scope.declared, source)
+        raise scope.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
+    listed = parameters(part[1], 0, scope)
     if len({name for name, _ in listed}) < len(listed):
-        raise source.unsupported("a variable occurs twice in a quantifier; rename one", part)
-    return *scope.binding(listed), part[2]
+        raise scope.unsupported("a variable occurs twice in a quantifier; rename one", part)
+    renaming, bound = dict(scope.renaming), []
+    for name, types in listed:
+        candidates = chain([name], (f"{name}-{number}" for number in count(2)))
+        renaming[name] = unique = next(other for other in candidates if other not in scope.taken)
+        scope.taken.add(unique)
+        bound.append(Parameter(unique, types))
+    return replace(scope, names={*scope.names, *renaming}, renaming=renaming), tuple(bound), part[2]
 
 
-def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[ConditionalEffect, ...], str]:
+def effects(block: Block, scope: Scope) -> tuple[tuple[ConditionalEffect, ...], str]:
     """Parse the effects of an action, grouped by condition, and its cost. Raises as `condition`."""
     grouped: dict[tuple[tuple[Parameter, ...], Condition], list[Literal]] = {}
     cost = ""
     waiting: list[tuple[Word | Block, tuple[Parameter, ...], Condition, Scope]] = [(block, (), TRUE, scope)]
     while waiting:
         item, variables, under, inside = waiting.pop()
-        part = source.block(item)
+        part = scope.block(item)
         if part.head == "and" or not part:
             waiting += [(child, variables, under, inside) for child in reversed(part[1:])]
         elif part.head in ("when", "forall") and under != TRUE:
-            raise source.unsupported(
+            raise scope.unsupported(
                 f"conditional effects with '({part.head} ...)' in them are not supported; write (when (and ...) ...), "
                 "within (forall ...)",
                 part,
             )
         elif part.head == "when":
             if len(part) != 3 or not isinstance(part[1], Block):
-                raise source.refusal("expected '(when (condition ...) (effect ...))'", part)
-            waiting.append((part[2], variables, condition(part[1], source, inside), inside))
+                raise scope.refusal("expected '(when (condition ...) (effect ...))'", part)
+            waiting.append((part[2], variables, condition(part[1], inside), inside))
         elif part.head == "forall":
-            inner, more, body = _quantified(part, source, inside)
+            inner, more, body = _quantified(part, inside)
             waiting.append((body, variables + more, under, inner))
         elif part.head == "increase":
             if len(part) != 3 or not isinstance(part[1], Block):
-                raise source.refusal("expected '(increase (total-cost) ...)'", part)
+                raise scope.refusal("expected '(increase (total-cost) ...)'", part)
             if part[1] == ["total-cost"]:  # other numbers are ignored, because no condition can depend on them
                 if cost or under != TRUE or variables:
-                    raise source.unsupported(
+                    raise scope.unsupported(
                         "a second cost of an action, and one under '(when ...)' or '(forall ...)', are not supported; "
                         "write one (increase (total-cost) ...) an action",
                         part,
                     )
-                cost = _cost(part[2], source, inside)
+                cost = _cost(part[2], inside)
         else:
-            grouped.setdefault((variables, under), []).append(_effect(part, source, inside))
+            grouped.setdefault((variables, under), []).append(_effect(part, inside))
     return tuple(ConditionalEffect(*key, tuple(literals)) for key, literals in grouped.items()), cost
 
 
-def _cost(item: Word | Block, source: Source, scope: Scope) -> str:
+def _cost(item: Word | Block, scope: Scope) -> str:
     """Parse an action cost: a number, or a function call, as text."""
     if isinstance(item, Word):
-        number_of(item, source.name, item.line)
+        number_of(item, scope.name, item.line)
         return str(item)
     if not item.flat:
-        raise source.unsupported(
+        raise scope.unsupported(
             f"the cost '({shown(item.head)} ...)' is not supported; expected a number or '(function object ...)'", item
         )
-    return function_call(item, source, scope)
+    return function_call(item, scope)
 
 
-def function_call(block: Block, source: Source, scope: Scope) -> str:
+def function_call(block: Block, scope: Scope) -> str:
     """Parse a numeric function with its arguments, as text. Raises PddlError for undefined names and a wrong arity."""
     if scope.functions is not None:
         arity = scope.functions.get(block.head)
         undefined = f"the function '{shown(block.head)}' is undefined; declare it in (:functions ...) or correct it"
-        source.require(arity is not None, undefined, block)
+        scope.require(arity is not None, undefined, block)
         wrong = f"'{shown(block.head)}' has arity {arity}, found {len(block) - 1} objects; give as many as it has"
-        source.require(arity == len(block) - 1, wrong, block)
-        for word in source.words(block):
-            source.require(word in scope.names, f"'{shown(word)}' is undefined; declare it or correct it", word)
+        scope.require(arity == len(block) - 1, wrong, block)
+        for word in scope.words(block):
+            scope.require(word in scope.names, f"'{shown(word)}' is undefined; declare it or correct it", word)
     return str(block)
 
 
-def _effect(part: Block, source: Source, scope: Scope) -> Literal:
+def _effect(part: Block, scope: Scope) -> Literal:
     positive = part.head != "not"
     inner = part if positive else part[1] if len(part) == 2 else None
     if not isinstance(inner, Block) or (not positive and inner.head in ("not", "and", "or", "imply", "when")):
         got = f", found '(not ({shown(inner.head)} ...'" if isinstance(inner, Block) else ""
-        raise source.refusal(f"expected '(not (predicate ...))' in an effect{got}", part)
+        raise scope.refusal(f"expected '(not (predicate ...))' in an effect{got}", part)
     if inner.head in _UNSUPPORTED | _CHOICES:
-        raise source.unsupported((_UNSUPPORTED | _CHOICES)[inner.head], inner)
-    return Literal(atom(inner, source, scope), positive)
+        raise scope.unsupported((_UNSUPPORTED | _CHOICES)[inner.head], inner)
+    return Literal(atom(inner, scope), positive)

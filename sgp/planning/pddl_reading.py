@@ -50,7 +50,7 @@ _Actions = dict[str, tuple[Block, AdlAction]]  # with their positions in the tex
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
     """Parse a domain; its schemas are the same for all problems. Raises PddlError."""
-    origin = Source(source, text)
+    origin = Scope(source, text)
     return _with_schemas(*_read_domain(origin), origin)
 
 
@@ -62,7 +62,7 @@ def read_both(
     Schemas of actions that quantify over objects are compiled for the objects of this problem. `alternative` selects
     one conjunction of a disjunctive goal.
     """
-    origin = Source(domain[1], domain[0])
+    origin = Scope(domain[1], domain[0])
     declared, actions = _read_domain(origin)
     effects = chain.from_iterable(action.effects for _, action in actions.values())
     fluents = frozenset(literal.atom.predicate for effect in effects for literal in effect.literals)
@@ -73,7 +73,7 @@ def read_both(
 
 def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
     """Parse a domain and a problem, each a text and the name of its source, without compilation."""
-    origin = Source(domain[1], domain[0])
+    origin = Scope(domain[1], domain[0])
     declared, actions = _read_domain(origin)
     text, goal, _, _ = _read_problem(problem, declared)
     adl = {name: action for name, (_, action) in actions.items()}
@@ -82,23 +82,23 @@ def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWrit
 
 def read_declarations(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
     """Parse the declarations of texts that may have unsupported conditions and effects, which are left out."""
-    origin, other = Source(domain[1], domain[0]), Source(problem[1], problem[0])
+    origin, other = Scope(domain[1], domain[0]), Scope(problem[1], problem[0])
     name, sections = read_sections(origin, "domain")
     parts = {section.head: section for section in sections}
-    types = _types(parts.get(":types", Block()), origin)
-    constants = _objects(parts.get(":constants", Block()), types, {}, origin)
+    origin.declared = other.declared = types = _types(parts.get(":types", Block()), origin)
+    constants = _objects(parts.get(":constants", Block()), origin)
+    other.names = {constant.name for constant in constants}
     actions: dict[str, AdlAction] = {}
     for section in sections:
         if section.head == ":durative-action":
             raise origin.unsupported("section :durative-action is not supported; rewrite this without it", section)
         if section.head == ":action" and len(section) > 1:
             given = next((after for key, after in pairwise(section) if key == ":parameters"), Block())
-            variables = parameters(origin.block(given), 0, types, origin)
+            variables = parameters(origin.block(given), 0, origin)
             actions[str(section[1])] = AdlAction(str(section[1]), variables, TRUE, ())
     problem_name, sections = read_sections(other, "problem")
     listed = next((section for section in sections if section.head == ":objects"), Block())
-    objects = _objects(listed, types, {constant.name: constant for constant in constants}, other)
-    text = ProblemText(problem_name, name, objects, (), ())
+    text = ProblemText(problem_name, name, _objects(listed, other), (), ())
     return AsWritten(DomainText(name, types, constants, {}, {}, {}), actions, text, TRUE)
 
 
@@ -107,26 +107,26 @@ def read_problem(text: str, source: str = "problem", domain: DomainText | None =
     return _with_goal(*_read_problem((text, source), domain), domain, domain.fluent_predicates if domain else ())
 
 
-def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
+def _read_domain(origin: Scope) -> tuple[DomainText, _Actions]:
     """Parse a domain without schemas, and its actions with their positions."""
     name, sections = read_sections(origin, "domain")
     actions = [section for section in sections if section.head == ":action"]
     by_head = _by_head([section for section in sections if section.head != ":action"], _DOMAIN_SECTIONS, origin)
-    types = _types(by_head[":types"], origin)
-    constants = _objects(by_head[":constants"], types, {}, origin)
-    predicates = _predicates(by_head[":predicates"], types, origin)
-    functions = {
+    origin.declared = types = _types(by_head[":types"], origin)
+    constants = _objects(by_head[":constants"], origin)
+    origin.predicates = predicates = _predicates(by_head[":predicates"], origin)
+    functions = {"total-cost": 0} | {
         function.head: sum(str(word).startswith("?") for word in function)
         for function in by_head[":functions"][1:]
         if isinstance(function, Block)
     }
     origin.require(actions, "the domain has no '(:action ...)'; expected at least one", None)
     text = DomainText(name, types, constants, {name: len(each) for name, each in predicates.items()}, {}, predicates)
-    names = {constant.name: constant for constant in constants}
-    scope = Scope(predicates, types, names, text.types_of(constants) if types else {}, {"total-cost": 0} | functions)
+    origin.names, origin.types = {name for name, _ in constants}, text.types_of(constants) if types else {}
+    origin.functions = functions
     read: _Actions = {}
     for section in actions:
-        action = _action(section, scope, origin)
+        action = _action(section, origin)
         message = f"a second action has the name '{shown(action.name)}'; rename one"
         origin.require(action.name not in read, message, section[1])
         read[action.name] = section, action
@@ -137,7 +137,7 @@ def _read_domain(origin: Source) -> tuple[DomainText, _Actions]:
 
 def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[ProblemText, Condition, Block, Source]:
     """Parse a problem without its goal, and the goal with its position."""
-    origin = Source(text[1], text[0])
+    origin = Scope(text[1], text[0])
     name, sections = read_sections(origin, "problem")
     by_head = _by_head(sections, _PROBLEM_SECTIONS, origin)
     for needed in (":domain", ":init", ":goal"):
@@ -152,16 +152,16 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
             f"'{shown(domain.name)}'; it is read as if they were the same",
             naming[1],
         )
-    types = domain.types if domain else None
-    names = {constant.name: constant for constant in domain.constants} if domain else {}
-    objects = _objects(by_head[":objects"], types, names, origin)
-    names |= {thing.name: thing for thing in objects}
-    all_types = domain.types_of(names.values()) if domain and domain.types else {}
-    functions = {"total-cost": 0} | dict(domain.functions) if domain else None
-    scope = Scope(domain.arguments if domain else None, types, names, all_types, functions)
-    init, values = _init(by_head[":init"], scope, origin)
+    constants = domain.constants if domain else ()
+    origin.names = {name for name, _ in constants}
+    if domain:
+        origin.predicates, origin.declared, origin.functions = domain.arguments, domain.types, domain.functions
+    objects = _objects(by_head[":objects"], origin)
+    origin.names |= {name for name, _ in objects}
+    origin.types = domain.types_of((*constants, *objects)) if domain and domain.types else {}
+    init, values = _init(by_head[":init"], origin)
     minimised = len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
-    formula = condition(goal[1], origin, scope)
+    formula = condition(goal[1], origin)
     read = ProblemText(name, str(naming[1]), objects, init, (), origin.remarks, values=values, minimised=minimised)
     return read, formula, goal, origin
 
@@ -206,100 +206,96 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
     return types
 
 
-def _objects(
-    section: Block, types: Mapping[str, tuple[str, ...]] | None, known: Mapping[str, Parameter], source: Source
-) -> tuple[Parameter, ...]:
-    """Parse objects or constants with unique names."""
+def _objects(section: Block, scope: Scope) -> tuple[Parameter, ...]:
+    """Parse objects or constants with new and unique names."""
     objects: dict[str, Parameter] = {}
-    for name, kinds in typed_list(section, 1, source, "an object"):
-        again = name in objects or name in known
-        source.require(not again, f"object '{shown(name)}' has already been defined; remove one", name)
-        objects[str(name)] = parameter(name, kinds, types, source)
+    for name, kinds in typed_list(section, 1, scope, "an object"):
+        again = name in objects or name in scope.names
+        scope.require(not again, f"object '{shown(name)}' has already been defined; remove one", name)
+        objects[str(name)] = parameter(name, kinds, scope)
     return tuple(objects.values())
 
 
-def _predicates(
-    section: Block, types: Mapping[str, tuple[str, ...]], source: Source
-) -> dict[str, tuple[Parameter, ...]]:
+def _predicates(section: Block, scope: Scope) -> dict[str, tuple[Parameter, ...]]:
     """Parse the predicates with their arguments."""
     predicates: dict[str, tuple[Parameter, ...]] = {}
     for declaration in section[1:]:
         if not isinstance(declaration, Block) or not declaration.head:
-            raise source.refusal("expected '(predicate ?x ...)' in :predicates", declaration)
+            raise scope.refusal("expected '(predicate ?x ...)' in :predicates", declaration)
         if declaration.head == "=":  # "=" is predefined
             continue
-        name = free_name(declaration[0], source, "a predicate")
-        arguments = parameters(declaration, 1, types, source)
+        name = free_name(declaration[0], scope, "a predicate")
+        arguments = parameters(declaration, 1, scope)
         if len({argument.name for argument in arguments}) < len(arguments):
-            source.remark(
+            scope.remark(
                 "a variable occurs twice in a predicate's declaration; the arguments are different all the same",
                 declaration,
             )
         if name in predicates:
             before, now = ([types for _, types in each] for each in (predicates[name], arguments))
             message = f"a second predicate has the name '{shown(name)}' and other arguments; rename one"
-            source.require(before == now, message, declaration)
-            source.remark("a predicate is declared twice", declaration)
+            scope.require(before == now, message, declaration)
+            scope.remark("a predicate is declared twice", declaration)
         predicates[name] = arguments
     return predicates
 
 
-def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
+def _action(section: Block, scope: Scope) -> AdlAction:
     if len(section) < 2 or not isinstance(section[1], Word):
-        raise source.refusal("expected '(:action NAME ...)'", section)
-    name = name_of(section[1], source, "an action")
+        raise scope.refusal("expected '(:action NAME ...)'", section)
+    name = name_of(section[1], scope, "an action")
     parts: dict[str, Block] = {}
     items = iter(section[2:])
     for key in items:
         value = next(items, None)
         if key not in (":parameters", ":precondition", ":effect") or not isinstance(value, Block):
-            raise source.refusal(
+            raise scope.refusal(
                 f"expected ':parameters (...)', ':precondition (...)' or ':effect (...)' in action '{shown(name)}', "
                 f"found '{shown(key if isinstance(key, Word) else '(')}'",
                 key,
             )
         repeated = f"a second {shown(str(key))} in action '{shown(name)}'; merge the two"
-        source.require(key not in parts, repeated, key)
+        scope.require(key not in parts, repeated, key)
         parts[str(key)] = value
-    source.require(":effect" in parts, f"action '{shown(name)}' has no ':effect'", section)
+    scope.require(":effect" in parts, f"action '{shown(name)}' has no ':effect'", section)
     listed = parts.get(":parameters", Block())
-    variables = parameters(listed, 0, scope.declared, source)
+    variables = parameters(listed, 0, scope)
     for variable, many in Counter(name for name, _ in variables).items():
         if many > 1:  # Fast Downward merges them into one object, VAL uses the last of two
-            raise source.unsupported(
+            raise scope.unsupported(
                 f"action '{shown(name)}': the parameter {shown(variable)} occurs twice, which planners read "
                 "differently; rename one",
                 [word for word in listed if word == variable][1],
             )
     names = {variable.name for variable in variables}
     inner = replace(scope, names={*scope.names, *names}, taken=names)
-    precondition = condition(parts.get(":precondition", Block()), source, inner)
-    return AdlAction(name, variables, precondition, *effects(parts[":effect"], source, inner))
+    precondition = condition(parts.get(":precondition", Block()), inner)
+    return AdlAction(name, variables, precondition, *effects(parts[":effect"], inner))
 
 
-def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...], tuple[str, ...]]:
+def _init(section: Block, scope: Scope) -> tuple[tuple[Atom, ...], tuple[str, ...]]:
     """Return the initial atoms, and the values of numeric functions as text."""
     atoms: dict[Atom, None] = {}
     negated: list[tuple[Atom, Block]] = []
     values: dict[str, str] = {}
     for item in with_limit_checks(section[1:]):
-        fact = source.block(item, "'(predicate object ...)' in :init")
+        fact = scope.block(item, "'(predicate object ...)' in :init")
         if fact.head == "not" and len(fact) == 2 and isinstance(fact[1], Block):
-            source.remark("':init' lists what is true; '(not ...)' in it is ignored", fact)
-            negated.append((atom(fact[1], source, scope), fact))
+            scope.remark("':init' lists what is true; '(not ...)' in it is ignored", fact)
+            negated.append((atom(fact[1], scope), fact))
         elif fact.head == "=":
             if len(fact) != 3 or not isinstance(fact[1], Block):
-                raise source.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
-            function, value = function_call(fact[1], source, scope), str(fact[2])
-            number_of(value, source.name, fact.line)
+                raise scope.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
+            function, value = function_call(fact[1], scope), str(fact[2])
+            number_of(value, scope.name, fact.line)
             again = values.setdefault(function, value) != value
-            source.require(not again, f"{shown(function)} has a second value in :init; remove one", fact)
+            scope.require(not again, f"{shown(function)} has a second value in :init; remove one", fact)
         elif fact.head == "at" and isinstance(fact[-1], Block):
-            raise source.unsupported("timed initial literals (at) are not supported; rewrite this", fact)
+            raise scope.unsupported("timed initial literals (at) are not supported; rewrite this", fact)
         else:
-            atoms[atom(fact, source, scope)] = None
+            atoms[atom(fact, scope)] = None
     for absent, fact in negated:
-        source.require(absent not in atoms, "an atom is true and false in :init; remove one of the two", fact)
+        scope.require(absent not in atoms, "an atom is true and false in :init; remove one of the two", fact)
     return tuple(atoms), tuple(f"(= {function} {value})" for function, value in values.items())
 
 

@@ -52,14 +52,13 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
     """Write the domain as PDDL."""
     domain, names = written.domain, type_names(written.domain)
     types = [Parameter(names[name], tuple(names[kind] for kind in above)) for name, above in domain.types.items()]
-    functions = {"total-cost": 0} | dict(domain.functions)
-    arguments = {name: [Parameter("", (OBJECT,))] * arity for name, arity in functions.items()}
+    functions = {name: [Parameter("", (OBJECT,))] * arity for name, arity in domain.functions.items()}
     parts = [
         f"(:requirements {requires}{' :action-costs' if costs else ''})",
         _section(":types", _typed(types, {})),
         _section(":constants", _typed(domain.constants, names)),
         _section(":predicates", [_predicate(*declaration, names) for declaration in domain.arguments.items()]),
-        _section(":functions", [f"{_predicate(*each, {OBJECT: OBJECT})} - number" for each in arguments.items()])
+        _section(":functions", [f"{_predicate(*each, {OBJECT: OBJECT})} - number" for each in functions.items()])
         if costs
         else "",
         *(_action(action, names, costs) for action in written.actions.values()),
