@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 
 from sgp.planning.declarations import (
@@ -24,9 +24,10 @@ from sgp.planning.declarations import (
     ProblemText,
     join,
     negate,
-    parts_of,
 )
 
+_VARIABLE = re.compile(r"\?[^\s()]+")
+_SAME: Mapping[str, str] = {}  # no name changes
 _STRIPS = ":strips :typing :negative-preconditions :equality"
 
 
@@ -158,13 +159,12 @@ def type_names(domain: DomainText) -> dict[str, str]:
 def _without_types(
     written: AsWritten,
     types: Mapping[str, str],
-    predicates: Mapping[str, str] | None = None,
-    terms: Mapping[str, str] | None = None,
-    actions: Mapping[str, str] | None = None,
+    predicates: Mapping[str, str] = _SAME,
+    terms: Mapping[str, str] = _SAME,
+    actions: Mapping[str, str] = _SAME,
 ) -> AsWritten:
-    """Replace types by predicates (`types`) and rename other symbols; `terms` maps objects and variables."""
+    """Replace types by predicates (`types`) and rename other symbols; `terms` maps objects."""
     domain, problem = written.domain, written.problem
-    predicates, terms, actions = predicates or {}, terms or {}, actions or {}
 
     def untyped(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
         return tuple(Parameter(terms.get(name, name), (OBJECT,)) for name, _ in parameters)
@@ -230,10 +230,10 @@ class Numbered:
         types = _numbers("type", written.domain.types)
         self._actions = _numbers("action", written.actions)
         self._objects = _numbers("object", (name for name, _ in written.objects))
-        variables = _numbers("?v", dict.fromkeys(_variables(written)))
-        renamed = _without_types(written, types, predicates, self._objects | variables, self._actions)
-        self.domain_pddl = write_domain(renamed, requires=":adl")
-        self.problem_pddl = write_problem(renamed)
+        renamed = _without_types(written, types, predicates, self._objects, self._actions)
+        texts = write_domain(renamed, requires=":adl"), write_problem(renamed)
+        variables = _numbers("?v", dict.fromkeys(_VARIABLE.findall("".join(texts))))
+        self.domain_pddl, self.problem_pddl = (_VARIABLE.sub(lambda match: variables[match[0]], text) for text in texts)
         self._old = {
             new: old for names in (predicates, types, self._objects, self._actions) for old, new in names.items()
         }
@@ -248,17 +248,6 @@ class Numbered:
         """Translate a report back to the names of the files."""
         pattern = r"\b(?:predicate|type|object|action)\d+\b"
         return re.sub(pattern, lambda match: self._old.get(match[0], match[0]), report)
-
-
-def _variables(written: AsWritten) -> Iterator[str]:
-    """Yield the variables of all actions and of the goal."""
-    conditions = [written.goal]
-    for action in written.actions.values():
-        yield from (name for name, _ in action.parameters)
-        yield from (name for effect in action.effects for name, _ in effect.variables)
-        conditions += [action.precondition, *(effect.condition for effect in action.effects)]
-    for part in chain.from_iterable(map(parts_of, conditions)):
-        yield from (name for name, _ in part.variables) if isinstance(part, Formula) else ()
 
 
 def _numbers(kind: str, names: Iterable[str]) -> dict[str, str]:
