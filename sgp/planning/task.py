@@ -18,7 +18,7 @@ from pymimir.advanced import formalism, search
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
-from sgp.planning.declarations import Action, Atom, DomainText, Literal, Parameter, ProblemText, is_true
+from sgp.planning.declarations import Action, Atom, DomainText, Literal, ProblemText, is_true
 from sgp.planning.hash_table import Ints, Mask, Words
 from sgp.planning.instantiation import INSTANCE_BYTES, MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
 from sgp.planning.native import native_problem
@@ -60,15 +60,26 @@ class Task:
     All actions are instantiated on first use with `mode` "grounded", or if they fit into a share of the process's
     memory (`instantiation`). Otherwise, and with "lifted", only the actions applicable in a state are instantiated.
     Candidates are the same in both modes. States live as long as their task: use a task for one batch of rollouts.
+
+    `objects` are in the order of the PDDL, the domain's constants first; `size` is their number. `changing` has the
+    predicates that actions change, `static_atoms` the atoms that are true in every state, in the order of the PDDL.
+    `goal_atoms` are the atoms of the positive literals of the `goal`; `missing_static` are its static literals, '='
+    included, that are false. `costs` is None where there is no metric, so that each action counts 1.
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
         started = clock_seconds()
         require_problem(problem)
-        self.problem = problem
+        self.problem, self.name = problem, problem.name
         self.domain_text, self.text = problem.read()
+        self.changing, self.goal = self.domain_text.fluent_predicates, self.text.goal
+        self.objects = self.domain_text.constants + self.text.objects
+        self.size = len(self.objects)
+        self.static_atoms = tuple(atom for atom in self.text.init if atom.predicate not in self.changing)
+        self.goal_atoms = tuple(atom for atom, positive in self.goal if positive)
+        static = [literal for literal in self.goal if literal.atom.predicate not in self.changing]
+        self.missing_static = [each for each in static if is_true(each.atom, self._static) != each.positive]
         self.costs = Costs(self.domain_text, self.text) if self.text.minimised else None
-        """What actions cost; None where there is no metric, so that each counts 1."""
         if self.domain_text.costs and not (self.costs and self.costs.unit):
             done = (
                 "not learned: planners count every action 1, experts minimise the cost, and plans are compared by it"
@@ -99,26 +110,10 @@ class Task:
         return Task, (self.problem, self._mode)
 
     @cached_property
-    def changing(self) -> frozenset[str]:
-        """The predicates that actions change."""
-        return self.domain_text.fluent_predicates
-
-    @cached_property
     def goal_arrays(self) -> tuple[NDArray[np.int64], Mask]:
         """The indices and signs of `fluent_goal`."""
         indices = np.array([index for _, index in self.fluent_goal], np.int64)
         return indices, np.array([literal.positive for literal, _ in self.fluent_goal], np.bool_)
-
-    @cached_property
-    def missing_static(self) -> list[Literal]:
-        """The static goal literals, '=' included, that are false."""
-        static = (literal for literal in self.goal if literal.atom.predicate not in self.changing)
-        return [literal for literal in static if is_true(literal.atom, self._static) != literal.positive]
-
-    @property
-    def static_goal_holds(self) -> bool:
-        """Whether all static goal literals, '=' included, are true."""
-        return not self.missing_static
 
     def __repr__(self) -> str:
         return f"Task({self.name}, {self.size} objects)"
@@ -139,12 +134,12 @@ class Task:
             return None
         with suppress(TooLarge):
             most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
-            return GroundModel(self._index, self._indices, self.static_goal_holds, most)
+            return GroundModel(self._index, self._indices, not self.missing_static, most)
         # With very many initially applicable actions, only one per class of interchangeable objects is listed.
         if not self.has_many_actions:
             in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
             with suppress(TooLarge):
-                return GroundModel(self._index, self._indices, self.static_goal_holds, None, in_all)
+                return GroundModel(self._index, self._indices, not self.missing_static, None, in_all)
         return None
 
     @property
@@ -162,36 +157,6 @@ class Task:
         ]
         self._fluents.update(zip(indices, atoms, strict=True))
         return indices
-
-    @property
-    def name(self) -> str:
-        """The problem's name."""
-        return self.problem.name
-
-    @cached_property
-    def objects(self) -> tuple[Parameter, ...]:
-        """All objects with their types in the order of the PDDL, the domain's constants first."""
-        return self.domain_text.constants + self.text.objects
-
-    @property
-    def size(self) -> int:
-        """Number of objects, constants included."""
-        return len(self.objects)
-
-    @cached_property
-    def static_atoms(self) -> tuple[Atom, ...]:
-        """The atoms that are true in every state, in the order of the PDDL."""
-        return tuple(atom for atom in self.text.init if atom.predicate not in self.changing)
-
-    @property
-    def goal(self) -> tuple[Literal, ...]:
-        """The goal's literals."""
-        return self.text.goal
-
-    @cached_property
-    def goal_atoms(self) -> tuple[Atom, ...]:
-        """The goal's positive atoms."""
-        return tuple(literal.atom for literal in self.goal if literal.positive)
 
     def require_domain(self, text: DomainText) -> None:
         """Raise DomainMismatch if the task's domain differs from the domain of a model."""
@@ -278,7 +243,7 @@ class Task:
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal is satisfied in `state`."""
-        if not self.static_goal_holds:
+        if self.missing_static:
             return False
         true = set(state.get_fluent_atoms())
         return all((index in true) == literal.positive for literal, index in self.fluent_goal)
@@ -335,7 +300,7 @@ class Task:
     @cached_property
     def lifted(self) -> LiftedModel:
         """The instantiation of actions state by state."""
-        return LiftedModel(self._index, self._indices, self.fluent, self.static_goal_holds)
+        return LiftedModel(self._index, self._indices, self.fluent, not self.missing_static)
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
