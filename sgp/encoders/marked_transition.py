@@ -17,12 +17,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import blake2b
 from itertools import chain
+from operator import or_
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +147,8 @@ class MarkedTransitionEncoder:
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
         """Return `Embedded.measured` for a weight vector [D], computing embeddings in batches without storing them."""
         measured = [self.embed(task, state, part).measured(weights) for part in parts(choice, _AT_A_TIME)]
-        return measured[0] if len(measured) == 1 else Measured(*map(_joined, zip(*measured, strict=True)))
+        products, squared_norms, keys = zip(*measured, strict=True)
+        return Measured(np.concatenate(products), np.concatenate(squared_norms), list(chain.from_iterable(keys)))
 
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """Describe columns in words, each by the first transition that has the feature."""
@@ -193,10 +196,7 @@ class MarkedTransitionEncoder:
         return features
 
     def _graph(self, task: Task) -> _Graph:
-        graph = self._graphs.get(task)
-        if graph is None:
-            graph = self._graphs[task] = _Graph(task, self.walked)
-        return graph
+        return self._graphs.of(task, lambda: _Graph(task, self.walked))
 
 
 def _members(config: MarkedConfig, text: DomainText) -> int:
@@ -209,11 +209,6 @@ def _members(config: MarkedConfig, text: DomainText) -> int:
 def _table(hashes: NDArray[np.uint64]) -> HashTable:
     """Return the hash table from features to columns."""
     return make_table(hashes, np.arange(len(hashes), dtype=np.int32))
-
-
-def _joined(pieces: Sequence[Any]) -> Any:
-    """Concatenate arrays or lists."""
-    return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else list(chain.from_iterable(pieces))
 
 
 def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
@@ -229,7 +224,9 @@ def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
     """Return the argument positions where walks enter: all of fluents, those of bounded degree of static predicates."""
     degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
     quarter = -(-len(tasks) // 4)
-    most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))
+    most, first, last = (
+        reduce(or_, some, Counter[tuple[str, int]]()) for some in (degrees, degrees[:quarter], degrees[-quarter:])
+    )
     crowded = {predicate for (predicate, _), degree in most.items() if degree > config.walk_degree}
     growth = config.walk_growth or math.inf
     grown = {entry for entry, degree in last.items() if entry in first and degree > growth * first[entry] + 1}
@@ -239,19 +236,14 @@ def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
     }
 
 
-def _degrees(task: Task) -> dict[tuple[str, int], int]:
+def _degrees(task: Task) -> Counter[tuple[str, int]]:
     """Return the maximal number of atoms on one object, for each argument position of static predicates."""
     counts = Counter(
         (atom.predicate, place, name) for atom in task.static_atoms for place, name in enumerate(atom.objects)
     )
-    return _largest({(predicate, place): count} for (predicate, place, _), count in counts.items())
-
-
-def _largest(found: Iterable[Mapping[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
-    """Return the maximum over the mappings for each predicate's argument position."""
-    largest: dict[tuple[str, int], int] = {}
-    for place, number in chain.from_iterable(each.items() for each in found):
-        largest[place] = max(largest.get(place, 0), number)
+    largest = Counter[tuple[str, int]]()
+    for (predicate, place, _), count in counts.items():
+        largest[predicate, place] = max(largest[predicate, place], count)
     return largest
 
 

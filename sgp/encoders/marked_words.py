@@ -49,7 +49,10 @@ class TransitionWords:
         self.plain = self.refine(self.atoms, self.before, self.before)
         unary = _around(atom for atom in self.atoms if len(atom.objects) == 1) if config.passed_atoms else {}
         self.alone = {name: [atom for atom, _ in near] for name, near in unary.items()}  # each object's unary atoms
-        self.passed = {**self.objects, **{name: self._passed(name) for name in self.alone}}
+        self.passed = dict(self.objects)  # colours of objects within walks
+        for name, atoms in self.alone.items():
+            value = sum(_pair(EDGE, self.plain[0][atom], 0) for atom in atoms) % 2**64
+            self.passed[name] = _pair(OBJECT, self.objects[name], value)
 
     def of(self, state: State) -> dict[int, str]:
         """Return descriptions by hash for the features of the transition to a state, by their first occurrence."""
@@ -57,11 +60,6 @@ class TransitionWords:
 
     def _true(self, state: State) -> set[Atom]:
         return {self.task.fluent(index) for index in self.task.fluents(state)} | self.static
-
-    def _passed(self, name: str) -> int:
-        """Return an object's colour within walks."""
-        value = sum(_pair(EDGE, self.plain[0][atom], 0) for atom in self.alone[name]) % 2**64
-        return _pair(OBJECT, self.objects[name], value)
 
     def refine(self, atoms: set[Atom], before: set[Atom], after: set[Atom]) -> Colours:
         """Return the colours at each level in the graph of these atoms."""

@@ -202,10 +202,7 @@ class RelationalEncoder:
 
     def numbering(self, task: Task) -> Numbering:
         """Return the numbers of one task's objects and atoms, cached while the task lives."""
-        numbering = self._numberings.get(task)
-        if numbering is None:
-            numbering = self._numberings[task] = Numbering(task, self.relations)
-        return numbering
+        return self._numberings.of(task, lambda: Numbering(task, self.relations))
 
 
 class AtomChanges(NamedTuple):

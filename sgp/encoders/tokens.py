@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +108,7 @@ class Tokens:
 
     def state(self, task: Task, state: State) -> Numbers:
         """Return a padded row [n, 1 + arity] of predicate and objects for each atom of a state and of the goal."""
-        fixed = self._fixed.get(task)
-        if fixed is None:
-            fixed = self._fixed[task] = self._fixed_rows(task)
+        fixed = self._fixed.of(task, lambda: self._fixed_rows(task))
         fluents = [self._atom(task, task.fluent(index)) for index in task.fluents(state)]
         return np.array([*fluents, *fixed], np.int64).reshape(-1, 1 + self.vocabulary.arity)
 
@@ -177,8 +176,7 @@ class Tokens:
 
     def _of(self, task: Task) -> dict[str, int]:
         """Return the indices of a task's objects that need names."""
-        places = self._places.get(task)
-        if places is None:
-            names = [item.name for item in task.objects if item.name not in self._constants]
-            places = self._places[task] = {name: place for place, name in enumerate(names)}
-        return places
+        constants = self._constants
+        return self._places.of(
+            task, lambda: dict(zip((name for name, _ in task.objects if name not in constants), count(), strict=False))
+        )

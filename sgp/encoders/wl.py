@@ -187,10 +187,7 @@ class WLEncoder:
         return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
 
     def _graph(self, task: Task) -> InstanceGraph:
-        graph = self._graphs.get(task)
-        if graph is None:
-            graph = self._graphs[task] = InstanceGraph(task, self.vocabulary)
-        return graph
+        return self._graphs.of(task, lambda: InstanceGraph(task, self.vocabulary))
 
     def _histograms(self, graph: InstanceGraph, colouring: Colouring, changes: Changes) -> NDArray[np.float32]:
         vocabulary = self.vocabulary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -91,13 +91,6 @@ def negate(condition: Condition) -> Condition:
     if isinstance(condition, Literal):
         return Literal(condition.atom, not condition.positive)
     return join(DUAL[condition.kind], map(negate, condition.parts))
-
-
-def map_literals(condition: Condition, change: Callable[[Literal], Literal]) -> Condition:
-    """Apply a function to each literal of a condition."""
-    if isinstance(condition, Literal):
-        return change(condition)
-    return condition._replace(parts=tuple(map_literals(part, change) for part in condition.parts))
 
 
 def conjunction(condition: Condition) -> tuple[Literal, ...] | None:

@@ -70,9 +70,7 @@ class Episode:
 
         pool = self._next.pool
         if self.done or pool is None:
-            return pd.DataFrame(
-                columns=["action", "cost", "node", "visited", "goal", "rejected", "collapsed", "selected"]
-            )
+            return pd.DataFrame(columns=_COLUMNS)
         marks, selected_marks = pool.marks, Mark.BEAM | Mark.GOAL
         columns = (
             self._names(),

@@ -110,6 +110,10 @@ class GroundModel(Instances):
             np.array(sorted(unwanted - {-1}), np.int32),
             static_goal_holds and -1 not in wanted,
         )
+        most_adds = int(np.diff(self.operators.adds.indptr).max(initial=0))
+        self._ground = Ground(
+            self.operators, self.rows, self.predicates, self.arguments, NO_SYMMETRY, self.goal, most_adds
+        )
         self._forms: dict[Abstraction, Forms] = {}
 
     def search(
@@ -123,16 +127,11 @@ class GroundModel(Instances):
 
     def arrays(self, symmetric: bool) -> Ground:
         """Return the arrays of compiled searches; symmetry is computed only on request because it is slow."""
-        return self._symmetric if symmetric else self._plain
-
-    @cached_property
-    def _plain(self) -> Ground:
-        most_adds = int(np.diff(self.operators.adds.indptr).max(initial=0))
-        return Ground(self.operators, self.rows, self.predicates, self.arguments, NO_SYMMETRY, self.goal, most_adds)
+        return self._symmetric if symmetric else self._ground
 
     @cached_property
     def _symmetric(self) -> Ground:
-        return self._plain._replace(symmetry=Symmetry.of(self._index, self.predicates, self.arguments))
+        return self._ground._replace(symmetry=Symmetry.of(self._index, self.predicates, self.arguments))
 
     def forms(self, abstraction: Abstraction) -> Forms:
         """Return the novelty forms of all fluents, cached."""

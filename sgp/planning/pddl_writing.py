@@ -98,12 +98,12 @@ def _problem(
     return f"(define (problem {name})\n  (:domain {domain}){body}){metric})\n"
 
 
-def condition_text(condition: Condition) -> str:
-    """Write a condition as PDDL, quantifiers without types."""
+def condition_text(condition: Condition, names: Mapping[str, str] = _SAME) -> str:
+    """Write a condition as PDDL, with new names of objects and free variables, quantifiers without types."""
     if isinstance(condition, Literal):
-        return str(condition)
+        return str(condition.renamed(names))
     variables = f" ({' '.join(name for name, _ in condition.variables)})" if condition.variables else ""
-    return f"({condition.kind}{variables}{''.join(f' {condition_text(part)}' for part in condition.parts)})"
+    return f"({condition.kind}{variables}{''.join(f' {condition_text(part, names)}' for part in condition.parts)})"
 
 
 def _action(action: AdlAction, names: Mapping[str, str], costs: bool) -> str:

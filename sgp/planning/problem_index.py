@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ class ProblemIndex:
         self._predicate_names = list(domain.predicates)
         self.arity = max([2, *domain.predicates.values()])
         """The most arguments of a literal; "=" has two."""
-        self._types = [set().union(*map(domain.supertypes, parameter.types)) for parameter in self.objects]
+        self._types = list(domain.types_of(self.objects).values())
         self._of_types: dict[tuple[str, ...], NDArray[np.bool_]] = {}  # cache
 
     def of_types(self, types: Sequence[str]) -> NDArray[np.bool_]:
@@ -36,16 +35,11 @@ class ProblemIndex:
             self._of_types[key] = np.array([not above.isdisjoint(types) for above in self._types], np.bool_)
         return self._of_types[key]
 
-    @cached_property
-    def type_numbers(self) -> Ints:
-        """The number [n] of each object's declared types."""
-        numbers: dict[tuple[str, ...], int] = {}
-        types = (tuple(sorted(parameter.types)) for parameter in self.objects)
-        return np.array([numbers.setdefault(kinds, len(numbers)) for kinds in types], np.int32)
-
     def types_for(self, abstraction: Abstraction) -> Ints:
         """Return the numbers [n] of the types that replace objects in an abstraction."""
-        return np.zeros_like(self.type_numbers) if abstraction == "base" else self.type_numbers
+        numbers: dict[tuple[str, ...], int] = {}
+        types = (() if abstraction == "base" else tuple(sorted(parameter.types)) for parameter in self.objects)
+        return np.array([numbers.setdefault(kinds, len(numbers)) for kinds in types], np.int32)
 
     def rows(self, atoms: Sequence[Atom]) -> tuple[Ints, Ints]:
         """Return the predicates [k] and arguments [k, w] of atoms, padded with -1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -479,6 +479,13 @@ class Trajectory:
 
 class TaskCache(WeakKeyDictionary[Task, Value]):
     """Values computed for tasks, each dropped with its task. It leaves the process empty."""
+
+    def of(self, task: Task, compute: Callable[[], Value]) -> Value:
+        """Return the value of a task, computed on first use."""
+        value = self.get(task)
+        if value is None:
+            value = self[task] = compute()
+        return value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()

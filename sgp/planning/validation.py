@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgp.errors import ToolError, UnsupportedPddl, ValidationDisagreement, expected_one_of
-from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Literal, Parameter, is_true, map_literals
+from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Literal, Parameter, is_true
 from sgp.planning.pddl import Problem, format_plan, parse_plan, require_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import Numbered, condition_text
@@ -274,7 +274,7 @@ class Simulation:
         parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
         for part in parts:
             if not self._holds(part, binding):
-                return shown(condition_text(map_literals(part, lambda literal: literal.renamed(binding))), _LONGEST)
+                return shown(condition_text(part, binding), _LONGEST)
         return None
 
     def _holds(self, condition: Condition, binding: _Binding) -> bool:
