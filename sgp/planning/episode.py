@@ -34,8 +34,7 @@ class Episode:
 
     def __init__(self, planner: Planner, task: Task):
         self.planner, self.task = planner, task
-        self._search = Search(0, task, _UNLIMITED)
-        self._search.begin(planner.policy)
+        self._search = Search(0, task, _UNLIMITED, planner.policy)
         self._rank()
 
     @property

@@ -237,8 +237,7 @@ class Planner:
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(Search(place, task, limit, share))
-                    active[-1].begin(self.policy)
+                    active.append(Search(place, task, limit, self.policy, share))
                 if not active:
                     return
                 self.advance([search for search in active if search.outcome is None], clock)
@@ -261,9 +260,16 @@ class Planner:
         that its memories along the path are correct. The states after the jumps are visited. `watch` receives the best
         node after every decision. Raises PlanError for a jump that is not applicable.
         """
-        search = Search(0, task, limit)
-        search.begin(self.policy)
-        search.follow(jumps, self.policy)
+        search = Search(0, task, limit, self.policy)
+        for jump in jumps:
+            if search.outcome is not None:
+                break
+            (node,) = search.beam
+            state = node.state
+            for action in jump:
+                state = task.apply(state, action)
+            choice = Candidates.of(task, node.state, [Successor(tuple(jump), state)])
+            search.take(Pool([node], [choice], self.policy.rank([node], [choice]), self.policy.rules), 0)
         with clock_of(limit) as clock:
             while search.outcome is None:
                 self.advance([search], clock)
@@ -319,21 +325,23 @@ class Planner:
 
 
 class Search:
-    """The state of one problem's search.
+    """The state of one problem's search, which ends where the goal holds at the start or the policy refuses the task.
 
     `share` applies to a limit on decisions, and to the seconds that remain after the first candidates: until then the
     problem is read and its actions are instantiated.
     """
 
-    def __init__(self, place: int, task: Task, limit: Limit, share: float = 1.0):
+    def __init__(self, place: int, task: Task, limit: Limit, policy: Policy, share: float = 1.0):
         self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
         self.share, self.prepared = share, math.inf  # time of the first candidates
         self.most = None if limit.decisions is None else max(1, int(share * limit.decisions))
         self.seconds = 0.0
         self.decisions = 0
         self.candidates = 0  # candidates of all decisions
-        self.outcome: Outcome | None = None
+        self.outcome: Outcome | None = Outcome.SOLVED if task.is_goal(task.init) else None
         self.reason = ""
+        if self.outcome is None and (refusal := policy.refuses(task)) is not None:
+            self.outcome, self.reason = Outcome.REFUSED, refusal
         self.was_cut = False  # whether an unvisited candidate was beyond the horizon
         self.written: Written = ()
         self.beam = [Node(task, task.init)]
@@ -354,27 +362,6 @@ class Search:
         """End the search with the best path so far."""
         self.outcome, self.reason = outcome_of(error), str(error)
         self.nodes, self.choices = [], []
-
-    def begin(self, policy: Policy) -> None:
-        """End the search where the goal holds at the start, or the policy refuses the task."""
-        if self.task.is_goal(self.task.init):
-            self.outcome = Outcome.SOLVED
-            return
-        refusal = policy.refuses(self.task)
-        if refusal is not None:
-            self.outcome, self.reason = Outcome.REFUSED, refusal
-
-    def follow(self, jumps: Sequence[Sequence[Action]], policy: Policy) -> None:
-        """Take the given jumps, one decision each, until the search ends."""
-        for jump in jumps:
-            if self.outcome is not None:
-                return
-            (node,) = self.beam
-            state = node.state
-            for action in jump:
-                state = self.task.apply(state, action)
-            choice = Candidates.of(self.task, node.state, [Successor(tuple(jump), state)])
-            self.take(Pool([node], [choice], policy.rank([node], [choice]), policy.rules), 0)
 
     def take(self, pool: Pool, place: int) -> None:
         """Take a candidate at any cost; the beam has this node alone."""
