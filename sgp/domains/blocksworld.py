@@ -11,11 +11,13 @@ from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.domain import Generator, Place, Scene, Slots, numbered, problem_pddl
 from sgp.domains.drawing.boxes import Box, breadth, column
+from sgp.domains.drawing.boxes import row as row_of
 from sgp.domains.drawing.layout import keep_places
 from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, fingers, hint, token, whole
 from sgp.planning.pddl import Atom
 
 _TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # predicates of the two models
+_LETTERS = 16.0  # pixels: the font size of names
 _TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
 
 
@@ -90,7 +92,7 @@ def draw(scene: Scene) -> str:
     on, held, onto = scene.pairs("on"), scene.unary("holding"), _on_table(scene)
     size = len(scene.names)
     row = 26 if size <= 24 else 21 if size <= 60 else 16
-    font = min(12.0, row - 7)
+    font = min(_LETTERS, row - 8)
     width = min(max([row * 1.4, *(breadth(name, font) + 12 for name in scene.names)]), 120)
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
     towers = _towers_of(scene)
@@ -107,7 +109,10 @@ def draw(scene: Scene) -> str:
     supports = Counter([block for block, _ in on] + held + list(onto))
     loads = Counter(below for _, below in on)
     also = [Atom("on", pair) for pair in on if supports[pair[0]] > 1 or loads[pair[1]] > 1]
-    content = column([*hand, *tables, aside(scene, loose, columns * (width + 12))], gap=10)
+    parts = [*hand, *tables]
+    if hand and len(tables) == 1 and tables[0].height > 4 * row:  # no higher than the towers
+        parts = [row_of([*tables, *hand], gap=10, top=True)]
+    content = column([*parts, aside(scene, loose, columns * (width + 12))], gap=10)
     status = f"the hand holds {', '.join(held)}" if held else "the hand is empty" if hand else "the hand is left open"
     sentence = f"Blocksworld with {size} blocks in {len(towers)} {'tower' if len(towers) == 1 else 'towers'}, {status}"
     return whole(scene, sentence, content, also)
@@ -179,7 +184,7 @@ def _towers_of(scene: Scene) -> list[tuple[str, ...]]:
 def _block(scene: Scene, name: str, width: float, row: float) -> Box:
     """Draw a block, with a knob if it is clear."""
     text = hint(scene, name, "on", *_TABLE, "holding", "clear")
-    box = token(scene, name, name, OBJECT_COLOUR, text, height=row - 1, width=width)
+    box = token(scene, name, name, OBJECT_COLOUR, text, height=row - 1, width=width, letters=_LETTERS)
     clear = name in scene.unary("clear")
 
     def at(x: float, y: float) -> str:
@@ -234,10 +239,10 @@ def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
         hand = fingers(x + 4, x + width - 4, y + 8, y + row + 8, y + row + 18, 5 if empty else -5, stem)
         inside = [block.at(x + 8 + place * (block.width + 4), y + 14) for place, block in enumerate(held)]
         status = "empty" if empty else "" if held else "closed"
-        label = drawing.text(f"hand {status}".strip(), x + width + 8, y + row / 2 + 12)
+        label = drawing.text(f"hand {status}".strip(), x, y + row + 38, font_size=_LETTERS)
         return drawing.group("hand", [hand, *inside, label], class_="hand")
 
-    return Box(width + 80, row + 24, at)
+    return Box(max(width, 92), row + 44, at)
 
 
 DOMAIN = builtin_domain(

@@ -39,7 +39,7 @@ def generate(
     return problem_pddl(f"logistics-{len(objects)}-{len(goal)}", "logistics", objects, init, goal)
 
 
-_LOCATION = 152  # pixels: the width of a location
+_LOCATION, _LETTERS = 104, 18  # pixels: the width of a location, the font size of names
 _LINES = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
 
 
@@ -64,7 +64,7 @@ def draw(scene: Scene) -> str:
     at, inside = scene.pairs("at"), scene.pairs("in")
     at_set, inside_set = set(at), set(inside)
     tokens = {
-        name: token(scene, name, name, OBJECT_COLOUR, hint(scene, name, "at", "in"), height=20, width=28)
+        name: token(scene, name, name, OBJECT_COLOUR, hint(scene, name, "at", "in"), height=25, letters=_LETTERS)
         for name in movables
     }
     boxes = {name: tokens[name] for name in movables if name in packages}
@@ -136,8 +136,8 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
 
 def _vehicle(scene: Scene, name: str, flies: bool, cargo: Mapping[str, Box], cell: Box) -> Box:
     """Draw a truck on wheels or an airplane with its symbol, its name and its cargo."""
-    label = token(scene, name, name, FLYING if flies else ROBOT, hint(scene, name, "at"), height=20, width=38)
-    sign = [Box(16, 20, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_LINES))] if flies else []
+    label = token(scene, name, name, FLYING if flies else ROBOT, hint(scene, name, "at"), height=25, letters=_LETTERS)
+    sign = [Box(16, 25, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_LINES))] if flies else []
     head, room = flow([*sign, label], _LOCATION, gap=4), _LOCATION - 32
     load = shelf(scene, cargo, ("in", name), room - head.width - 4, cell)
     if load.height > cell.height:  # several rows beside the name
@@ -166,17 +166,17 @@ def _city(scene: Scene, city: str, places: Sequence[str], there: Mapping[str, Bo
     airports = set(scene.unary("airport"))
     frames = []
     for place in places:
-        title = _airport(place) if place in airports else words(place, 11)
+        title = _airport(place) if place in airports else words(place, _LETTERS)
         kind = f"{'airport' if place in airports else 'location'} {place}"
         frames.append(framed(title, there[place], _LOCATION, high, hint=kind, class_="location"))
     content = flow(frames, across * (_LOCATION + 6))
-    title = words(city or "in no city", 12, font_weight="bold")
+    title = words(city or "in no city", _LETTERS, font_weight="bold")
     return framed(title, content, across * (_LOCATION + 6) + 10, hint=f"city {city}" if city else "in no city")
 
 
 def _airport(place: str) -> Box:
     """Draw the name of an airport."""
-    name = words(f"{place}, airport", 11)
+    name = words(place, _LETTERS)
     return Box(
         name.width + 22, name.height, lambda x, y: drawing.path(_airplane(x + 8, y + 8), **_LINES) + name.at(x + 22, y)
     )

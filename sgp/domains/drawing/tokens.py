@@ -90,13 +90,14 @@ def token(
     height: float = 22,
     width: float = 0,
     round_: bool = False,
+    letters: float = 12,
 ) -> Box:
     """Draw an object as a labelled box, or a disc, of at least this width; `title` is shown under the pointer.
 
     The outline is thick and green if all goals of the object hold. The object's name is an attribute, by which the
     player moves it from one drawing to the next.
     """
-    size = max(float(SMALLEST), min(12.0, height - 7))
+    size = max(float(SMALLEST), min(letters, height - 7))
     wide = min(max(width, height, breadth(label, size) + 10), 220)
     goals = scene.goals_of.get(name, ())
     done = bool(goals) and all(map(scene.holds, goals))
@@ -125,7 +126,7 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
     if not boxes:
         return NOTHING
     title = "anywhere" if scene.partial else "nowhere"
-    return framed(words(title, 11), flow(boxes, width - 16), width, hint=title, dashed=True)
+    return framed(words(title, 14), flow(boxes, width - 16), width, hint=title, dashed=True)
 
 
 def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
@@ -159,7 +160,7 @@ def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = ()) 
         held = sum(map(scene.holds, scene.goal))
         count = f"goals that hold: {held} of {len(scene.goal)}"
         sentence = f"{sentence}; {count}"
-        parts.append(words(count, 12, class_="goal-count"))
+        parts.append(words(count, 16, class_="goal-count"))
     stack = column(parts, gap=10)
     return drawing.picture(
         round(max(stack.width, 120 if scene.partial else width) + 2 * margin),
