@@ -13,10 +13,11 @@ function board(rollout, { drawing, goal }) {
   const now = h("div", { class: "now" });
   const would = h("div", { class: "would" });
   const change = h("div", { class: "change", tabindex: "0", role: "group", "aria-label": "What changes" });
+  const expects = h("p", { class: "expects", title: EXPECTS, hidden: !rollout.steps.some((step) => step.expects) });
   const goals = rollout.wanted.map(([words]) => ({ sign: document.createTextNode("○ "), element: h("li", {}), words }));
   goals.forEach((each) => each.element.append(each.sign, each.words));
   const list = h("ul", { class: "goals", tabindex: "0", "aria-label": "Goals" }, ...goals.map((each) => each.element));
-  const element = picturePair(titles, [h("div", { class: "picture" }, now, would), h("div", { class: "picture" }, goal)], [drawing(0), goal], [change, list]);
+  const element = picturePair(titles, [h("div", { class: "picture" }, now, would), h("div", { class: "picture" }, goal)], [drawing(0), goal], [h("div", {}, change, expects), list]);
   const last = rollout.steps.length;
   let ghosted = { key: "", words: "" };
 
@@ -30,7 +31,8 @@ function board(rollout, { drawing, goal }) {
     const conditional = !candidate || (rank === step.chosen && !looked) ? "" : "Would ";
     const said = !candidate ? ["The rollout ends here."] : !candidate.add.length && !candidate.delete.length ? ["No effect: the state does not change."]
       : [...atoms(conditional ? "Would add" : "Add effects", "+", candidate.add), ...atoms(conditional ? "Would delete" : "Delete effects", "−", candidate.delete)]; // prettier-ignore
-    change.replaceChildren(...said, ...expected(step));
+    change.replaceChildren(...said);
+    renderExpected(step, expects.clientWidth);
   }
 
   function atoms(title, symbol, found) {
@@ -38,14 +40,25 @@ function board(rollout, { drawing, goal }) {
     return [h("p", { class: symbol === "+" ? "adds" : "deletes" }, `${symbol} ${title}: `, ...(said.length ? said : ["nothing"]))];
   }
 
-  /** What the prediction reads as, those of one score together: nothing where nothing was predicted. */
-  function expected(step) {
-    if (!step?.expects) return [];
-    const { changes, nothing } = step.expects;
-    const scores = [...new Set(changes.map(([, , score]) => score))];
-    const said = scores.flatMap((score) => [`${score.toFixed(2)} `, ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
-      h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "])]); // prettier-ignore
-    return [h("p", { class: "expects", title: EXPECTS }, "Predicted effects (weight): ", ...said, ...(nothing > 0 ? [`${nothing.toFixed(2)} no change`] : []))];
+  /** What the prediction reads as: a group for each score; in a line of `width` pixels only the groups that fit. */
+  function renderExpected(step, width) {
+    const { changes, nothing } = step?.expects ?? { changes: [], nothing: 0 };
+    const scores = [...new Set([...changes.map(([, , score]) => score), ...(nothing > 0 ? [nothing] : [])])].sort((one, other) => other - one);
+    const groups = scores.map((score) => h("span", {}, `${score.toFixed(2)}: `,
+      ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
+        h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "]),
+      ...(score === nothing ? ["no change"] : []))); // prettier-ignore
+    let room = width - 160; // pixels, without the words before the groups
+    const wide = (group) => [...group.children].reduce((sum, atom) => sum + atom.textContent.length * 7.3 + 11, 8) + (group.children.length ? 32 : 90);
+    const fitting = groups.findIndex((each, place) => (room -= wide(each)) < (place < groups.length - 1 ? 55 : 0)); // the button's
+    const shown = fitting < 0 ? groups.length : Math.max(1, fitting);
+    const showAll = () => {
+      expects.replaceChildren("Predicted effects (weight): ", ...groups);
+      expects.classList.add("all");
+    };
+    const more = shown < groups.length ? [h("button", { type: "button", onclick: showAll }, `${groups.length - shown} more`)] : [];
+    expects.classList.remove("all");
+    expects.replaceChildren(...(groups.length ? ["Predicted effects (weight): ", ...groups.slice(0, shown), ...more] : []));
   }
 
   function renderGoals(at) {

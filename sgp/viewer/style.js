@@ -48,7 +48,10 @@ const STYLE = `
 .sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }
 .sgp .now.replaced { visibility: hidden; }
 .sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
-.sgp .change p { margin: 0; } .sgp .change:has(.expects) { height: 62px; } .sgp .expects { color: var(--faint); } .sgp .expects code { white-space: nowrap; } .sgp .change code { margin-right: 8px; font-size: 12px; }
+.sgp .change p { margin: 0; } .sgp .change code, .sgp .expects code { margin-right: 8px; font-size: 12px; }
+.sgp .expects { height: 20px; margin: 0; overflow: hidden; font-size: 12px; line-height: 20px; color: var(--faint); white-space: nowrap; }
+.sgp .expects.all { height: auto; max-height: 80px; overflow: auto; white-space: normal; }
+.sgp .expects span { display: inline-block; max-width: 100%; margin-right: 8px; vertical-align: top; } .sgp .expects button { min-height: 18px; padding: 0 6px; line-height: 1.2; }
 .sgp .goals { display: flex; flex-wrap: wrap; gap: 0 12px; align-content: start; color: var(--faint); }
 .sgp .goals li { white-space: nowrap; } .sgp .goals .holds { color: var(--ink); font-weight: 600; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }

@@ -61,7 +61,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
       button(icon("end"), "End (End)", () => go(last)),
       h("span", { class: "scrub" }, scrub, markRow(marks ?? [], last, go)), place, speeds, ...more,
       linked ? button("copy link", `Copy a link to this ${unit} (c)`, copyLink) : "",
-      button("? keys", "Keys (?)", toggleHelp)); // prettier-ignore
+      button("?", "Keys (?)", toggleHelp)); // prettier-ignore
   }
 
   function go(to, keepPlaying = false) {
