@@ -66,6 +66,19 @@ def show_growing_player(
     show()
 
 
+def offer_page(data: Mapping[str, Any], stem: str) -> None:
+    """A download of the player as one HTML file, which opens at the step of the address."""
+    there = {**data, "start": number("step", 1)}  # what is called for a download has no session
+    st.download_button(
+        "HTML player, one file",
+        lambda: sgp.viewer.html_page(there),
+        f"{stem}.html",
+        "text/html",
+        key=f"html {data['id']}",
+        on_click="ignore",
+    )
+
+
 def _component() -> Callable[..., Any]:
     component: Callable[..., Any] = st.components.v2.component("sgp_player", js=sgp.viewer.script("player"))
     return component

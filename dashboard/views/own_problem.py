@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 import work
 from basics import plain, run_page
-from player import show_player
+from player import offer_page, show_player
 
 import sgp
 from sgp.datasets.store import home
@@ -294,7 +294,8 @@ def show_result(shown: Mapping[str, Any]) -> None:
     if shown.get("report"):
         with st.expander("Report"):
             st.code(shown["report"], language=None)
-    show_player(f"own player {shown['data']['id']}", shown["data"])
+    data = shown["data"]
+    show_player(f"own player {data['id']}", data, below=lambda: offer_page(data, "rollout"))
 
 
 def is_folded(complete: bool, found: Mapping[str, Any] | None) -> bool:

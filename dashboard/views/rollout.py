@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import sources
 import streamlit as st
 from basics import css, in_order, number, plain, run_page
-from player import show_player
+from player import offer_page, show_player
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -107,7 +107,7 @@ def show_exports(recorded: Recorded, data: dict) -> None:
             st.download_button(label, make, f"{stem}.{ending}", mime, key=f"{ending} {stem}", on_click="ignore")
 
         offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.viewer.plan_text(recorded))
-        offer("HTML player, one file", "html", "text/html", lambda: sgp.viewer.html_page(data))
+        offer_page(data, stem)
         offer("Steps as CSV", "csv", "text/csv", lambda: sgp.viewer.steps_csv(recorded))
         offer(
             "Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.viewer.steps_parquet(recorded)

@@ -217,13 +217,15 @@ def show_branch(found: Mapping[str, Any], branch: sgp.viewer.Branch, asking: Map
         show(branch.then(step, rank), step + 1)
 
     def below() -> None:
-        weights.show_weights(PAGE, branch, found, asking)
+        player.offer_page(named, f"branch-{branch or 'original'}")
+        if runs:
+            weights.show_weights(PAGE, branch, found, asking)
 
     data, runs = found["data"], asking["run"] is not None
     named = {**data, "id": f"{data['id']} {branch}"}
     key = f"what if player {branch} {data['id']}"
     branches = begin if runs and not asking["busy"] else None
-    player.show_player(key, named, remembering(branch), branches, below=below if runs else None)
+    player.show_player(key, named, remembering(branch), branches, below=below)
 
 
 def show_changed(

@@ -70,11 +70,11 @@ function inNotebook({ model, el }, mount, first) {
   };
 }
 
-/** A page of its own: data in a script element, the place in the address. Framed, it tells the page around its height. */
+/** A page of its own: data in a script element, the place in the address (else the data's `start`). Framed, it tells the page around its height. */
 function inPage(mount, first) {
   const rollout = JSON.parse(document.getElementById("rollout").textContent);
   const named = Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10);
-  const step = (Number.isNaN(named) ? first : named) - first;
+  const step = (Number.isNaN(named) ? (rollout.start ?? first) : named) - first;
   const onStep = (place) => history.replaceState(null, "", `#step=${place + first}`);
   const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
   const host = document.getElementById("player");

@@ -238,8 +238,8 @@ def test_a_copied_link_opens_the_same_step(page, address):
     assert page.locator(".sgp header b").inner_text() == problem
 
 
-def test_exports_are_files_of_the_rollout(page, address, tmp_path):
-    page.goto(f"{address}/?domain=visitall")
+def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_user(page, address, tmp_path):
+    page.goto(f"{address}/?domain=visitall&step=3")
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Export").click()
     made = {}
@@ -252,6 +252,10 @@ def test_exports_are_files_of_the_rollout(page, address, tmp_path):
     assert made["Steps as CSV"].read_text().startswith("run,domain,")
     assert made["Steps as Parquet"].read_bytes()[:4] == b"PAR1"
     assert "<!DOCTYPE html>" in made["HTML player, one file"].read_text()
+    exported = page.context.new_page()
+    exported.goto(made["HTML player, one file"].as_uri())
+    exported.wait_for_selector('.sgp[data-step="2"]')
+    exported.close()
     page.get_by_role("button", name="Create GIF").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download GIF", exact=True).click()
