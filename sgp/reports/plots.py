@@ -109,13 +109,25 @@ def _with_intervals(frame: pd.DataFrame, trials: str = "n") -> pd.DataFrame:
 
 
 def coverage_over_size(attempts: pd.DataFrame) -> go.Figure:
-    """Coverage of each size over all splits, with the band of the 95 % Wilson intervals on distinct problems."""
+    """Coverage of each size over all splits, as points with 95 % Wilson intervals on distinct problems.
+
+    Planners at the same size are drawn slightly apart.
+    """
     keys = attempts["suite"] + "\0" + attempts["split"] + "\0" + attempts["distinct_problem"]
     groups = attempts.assign(key=keys).groupby(["planner", "domain", "size"])
     frame = groups.agg(value=("solved", "mean"), n=("key", "nunique")).reset_index()
-    frame = _with_intervals(_in_order_of(attempts, frame.rename(columns={"domain": "panel", "size": "x"})))
-    title = "Coverage over size, with the band of 95 % Wilson intervals"
-    return _lines(frame, title, "objects", "coverage", height=380).update_yaxes(range=[-0.03, 1.05])
+    frame = _with_intervals(_in_order_of(attempts, frame.rename(columns={"domain": "panel"})))
+    turn = pd.factorize(frame["planner"])[0] % _SHOWN - (_SHOWN - 1) / 2
+    apart = 0.008 * frame.groupby("panel")["size"].transform(lambda sizes: sizes.max() - sizes.min())
+    figure = _plot(
+        px.scatter, frame.assign(x=frame["size"] + apart * turn, above=frame["high"] - frame["value"],
+        below=frame["value"] - frame["low"]), "Coverage over size, with 95 % Wilson intervals", "objects", "coverage",
+        x="x", y="value", error_y="above", error_y_minus="below", symbol="planner", symbol_sequence=SYMBOLS,
+        custom_data=["size", "n"],
+    )  # fmt: skip
+    figure.update_traces(hovertemplate="%{customdata[0]} objects: %{y:.2f}, n = %{customdata[1]}")
+    figure.update_traces(error_y={"thickness": 1.2, "width": 3}, marker_size=7)
+    return figure.update_yaxes(range=[-0.03, 1.05])
 
 
 def _in_order_of(attempts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
