@@ -205,7 +205,7 @@ def _circles(recorded: Recorded) -> Iterator[Remark]:
 
 
 def _shut(recorded: Recorded) -> Iterator[Remark]:
-    """Steps on which all better-ranked successors had been visited."""
+    """Steps on which all better-ranked successors, at least one besides the current state, had been visited."""
     found, ranks = list[int](), list[int]()
     for number, step in enumerate(recorded.steps, start=1):
         chosen = step["candidates"][step["chosen"]]
@@ -215,7 +215,8 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = f"all better-ranked successors had been visited; the median rank taken was {median(ranks):g}"
+        what = "there were better-ranked successors besides the current state, and all had been visited"
+        what += f"; the median rank taken was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 

@@ -160,7 +160,8 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     shut = [choice(f"(a {each})", cost, [f"(q {each})"], (), "visited") for each, cost in (("y", 0.1), ("z", 0.2))]
     open_ = choice("(a z)", 0.3, ["(far)"])
     sentence, steps = told([go, *shut], [open_])[0]
-    words = "On 1 of 2 steps all better-ranked successors had been visited; the median rank taken was 3"
+    words = "On 1 of 2 steps there were better-ranked successors besides the current state, and all had been visited"
+    words += "; the median rank taken was 3"
     assert (sentence[: len(words)], steps) == (words, (1,))
     tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
     words = "On 1 of 2 steps several candidates (up to 3) had the same cost, and their order in the PDDL decided"
