@@ -71,6 +71,15 @@ def scores_of(domain: str, planner: PlannerName) -> pandas.DataFrame:
     return scores[(scores["domain"] == domain) & (scores["planner"] == planner.title)]
 
 
+FAMILIES = ("fast-downward", "goal-count", "contrastive-jumps")  # after the suite's own method; the others follow
+
+
+def family(suite: str, method: str) -> tuple[int, str]:
+    """The place of a method among those of a suite: the suite's own one first, then baselines, as a sort key."""
+    first = (suite, *FAMILIES)
+    return first.index(method) if method in first else len(first), method
+
+
 @st.cache_resource(show_spinner=False)
 def attempts() -> pandas.DataFrame:
     """The attempts behind the measured scores."""

@@ -30,7 +30,8 @@ Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite,
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """Coverage with 95 % Wilson interval (n = instances, or instances distinct up to object renaming), mean \
 over seeds; every plan was validated by VAL. "paper": published value ± SD over seeds, on other instances of the same \
-sizes. Darker = higher coverage. Click a heading to sort, a cell to list its failures."""
+sizes. Darker = higher coverage. Rows: the suite's own method, baselines, other methods; best variants first. \
+Click a heading to sort, a cell to list its failures."""
 
 
 def open_cell(key: str) -> None:
@@ -42,19 +43,21 @@ def open_cell(key: str) -> None:
 def cell_words(own, printed, n: int) -> str:
     """A cell of the table: our number (with n if it is not that of the heading) and the paper's."""
     if own is None:
-        return "" if printed is None else f"{printed.text} in the paper"
+        return "not measured" if printed is None else f"{printed.text} in the paper"
     words = own.text if own.count == n else f"{own.text} n = {own.n}"
     return words if printed is None else f"{words}, paper {printed.text}"
 
 
 def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all_planners: bool) -> None:
-    """Planners by domain and split, the best mean first, papers last; a selected cell opens its attempts."""
+    """Planners by domain and split, by method (`family`) and mean, papers last; a selected cell opens its attempts."""
     both = pandas.concat([covered, sources.published()])
     both = both[(both["metric"] == "coverage") & both["size"].isna()]
     pooled = sgp.experiments.pool_seeds(both, ("paper", "planner", "domain", "split"))
     cells = {(row.paper != "", row.planner, row.domain, row.split): row for row in pooled.itertuples()}
     means = pooled[pooled["paper"] == ""].groupby("planner", sort=False)["value"].mean()
-    planners = list(means.sort_values(ascending=False, kind="stable").index)
+    method, suite = dict(zip(both["planner"], both["method"], strict=True)), covered["suite"].iloc[0]
+    best = means.sort_values(ascending=False, kind="stable").index
+    planners = sorted(best, key=lambda planner: sources.family(suite, method[planner]))
     if all_planners:
         printed = {planner for theirs, planner, *place in cells if theirs and tuple(place) in places}
         planners += [name for name in in_order(pooled["planner"]) if name in printed and name not in planners]
@@ -71,14 +74,18 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
         shares[heading] = [None if each is None else each.value for each in own]
 
     def shade(column: pandas.Series) -> list[str]:
-        values = shares.get(str(column.name), [None] * len(planners))
-        return ["" if each is None else f"background-color: rgba(0, 114, 178, {0.3 * each:.3f})" for each in values]
+        if (values := shares.get(str(column.name))) is None:  # the planners' names
+            return [""] * len(planners)
+        return [
+            "color: #7f7f7f" if each is None else f"background-color: rgba(0, 114, 178, {0.3 * each:.3f})"
+            for each in values
+        ]
 
     key = f"table {hash((tuple(columns), tuple(planners)))}"  # cells of another table are other planners
     st.dataframe(
         pandas.DataFrame(columns).style.apply(shade),
         hide_index=True,
-        height=430 if len(planners) > 11 else "content",
+        height=505 if len(planners) > 13 else "content",
         key=key,
         selection_mode="single-cell",
         on_select="rerun",
@@ -90,7 +97,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
     selected = st.session_state[key]["selection"]["cells"]
     if selected and selected[0][1] in shares:
         planner = planners[selected[0][0]]
-        show_failures(planner, *places[list(shares).index(selected[0][1])], covered["suite"].iloc[0])
+        show_failures(planner, *places[list(shares).index(selected[0][1])], suite)
 
 
 def show_failures(planner: str, domain: str, split: str, suite: str) -> None:

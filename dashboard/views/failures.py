@@ -262,6 +262,9 @@ def measured_unsolved() -> pandas.DataFrame:
     """The measured attempts that are not solved, with `kind` of failure, `model`, and their `name` in the address."""
     rows = sources.attempts()
     rows = rows[~rows["solved"]]
+    family = [sources.family(suite, method) for suite, method in zip(rows["suite"], rows["method"], strict=True)]
+    rows = rows.assign(family=family, main=rows["suite"] != "state-centric")
+    rows = rows.sort_values(["main", "family", "planner", "domain", "size", "problem", "seed"], kind="stable")
     kind_of = {name: kind_of_outcome(sgp.Outcome(name)).value for name in set(rows["outcome"])}
     seeds = rows["seed"].astype(object).map(lambda seed: f" seed {seed}", na_action="ignore").fillna("")
     rows = rows.assign(kind=rows["outcome"].map(kind_of), model=rows["planner"] + seeds)
@@ -272,28 +275,35 @@ def measured_unsolved() -> pandas.DataFrame:
 def show_measured() -> None:
     """The unsolved measured attempts: only outcomes were stored, and each attempt can be repeated."""
     unsolved, requested = measured_unsolved(), st.query_params.get("attempt")
-    st.caption(
-        f"{len(unsolved)} of {len(sources.attempts())} measured attempts are unsolved. Only outcomes were stored. "
-        "Select a row to open its rollout or to record it now."
-    )
+    counted = st.empty()
     with st.container(horizontal=True, gap="medium"):
         kinds = pills("What happened", list(unsolved["kind"]), "kinds")
         domains = pills("Domains", list(unsolved["domain"]), "domains")
         splits = pills("Splits", list(unsolved["split"]), "splits")
         planners = several("Planners", list(unsolved["planner"]), "planners")
-    shown = unsolved[
-        unsolved["kind"].isin(kinds)
-        & unsolved["domain"].isin(domains)
-        & unsolved["split"].isin(splits)
-        & unsolved["planner"].isin(planners)
-    ]
+
+    def chosen(rows: pandas.DataFrame) -> pandas.DataFrame:
+        for name, values in {"domain": domains, "split": splits, "planner": planners}.items():
+            if set(values) != set(unsolved[name]):  # else also those that solve everything
+                rows = rows[rows[name].isin(values)]
+        return rows
+
+    shown = chosen(unsolved[unsolved["kind"].isin(kinds)])
+    ended = "are unsolved" if set(kinds) == set(unsolved["kind"]) else "ended in one of these ways"
+    counted.caption(
+        f"{len(shown)} of {len(chosen(sources.attempts()))} measured attempts of these domains, splits and planners "
+        f"{ended}. Only outcomes were stored. Select a row to open its rollout or to record it now."
+    )
     show_attempt(next(unsolved[unsolved["name"] == requested].itertuples(index=False), None))
     if shown.empty:
         st.info("No unsolved attempt matches these filters. Remove a filter.")
         return
     table = shown.assign(happened=shown["kind"].map({kind: in_words(kind) for kind in kinds}))
     columns = {"happened": "what happened", "size": "objects"}
-    table = table[["happened", "domain", "split", "problem", "size", "planner", "seed", "decisions", "seconds"]]
+    table = table[
+        ["happened", "suite", "domain", "split", "problem", "size", "planner", "seed", "decisions", "seconds"]
+    ]
+    table["seconds"] = table["seconds"].round(2)
     names = list(shown["name"])
     key = f"attempts {hash(tuple(names))}"  # rows of another table are other attempts
     st.dataframe(

@@ -64,6 +64,8 @@ def test_coverage_opens_with_our_numbers_beside_the_papers_and_its_filters_stand
     assert heading in headings
     assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours.text}, paper .50 [.30, .70]"
     assert choice(app, "Splits").value == ["extrapolation"]
+    assert [each.split()[0] for each in rows][:12] == 9 * ["state-centric"] + 2 * ["fast-downward"] + ["goal-count"]
+    assert "not measured" in rows["nameless random-names"].values()
     app = open_page("coverage", domains="gripper", planners="zero-change wl", splits="validation")
     headings, rows = table(app)
     assert [each.split(",")[0] for each in headings] == ["planner", "gripper"]
@@ -147,6 +149,12 @@ def test_measured_attempts_have_their_outcome_alone_and_failures_say_how_to_reco
     unsolved = sgp.load_attempts().query("not solved")
     assert str(len(unsolved)) in app.caption[0].value
     assert len(app.dataframe[0].value) == len(unsolved)
+    assert app.dataframe[0].value.iloc[0]["planner"].startswith("state-centric")
+    app = open_page("failures", of="measured attempts", domains="gripper", splits="extrapolation")
+    counts = [
+        len(each.query("domain == 'gripper' and split == 'extrapolation'")) for each in (unsolved, sgp.load_attempts())
+    ]
+    assert app.caption[0].value.startswith(f"{counts[0]} of {counts[1]} measured attempts of these domains")
     for file in folder.glob("blocksworld*"):
         file.unlink()
     app = open_page("failures")
