@@ -5,8 +5,16 @@ from pathlib import Path
 import streamlit as st
 from basics import css
 
+import sgp
+
 # Not "pages": Streamlit would run files in a folder of that name without this file.
 VIEWS = Path(__file__).parent / "views"
+
+# When the bundled data were made (docs/results.md has the commands).
+ORIGIN = (
+    "Bundled scores: measured from 2026-11-21 to 2026-11-26 on 2 cores; bundled rollouts: recorded until 2026-11-24, \
+their distances to the goal on 2026-11-26."
+)
 
 # The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
 # have less contrast than WCAG AA requires.
@@ -29,3 +37,4 @@ page = st.navigation(
 st.set_page_config(page_title=f"{page.title} · sgp", layout="wide")
 st.html(f'<h1 class="hidden">sgp</h1><h2 class="hidden">{page.title}</h2>')
 page.run()
+st.caption(f"sgp {sgp.__version__}. {ORIGIN}")
