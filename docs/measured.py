@@ -111,12 +111,6 @@ def until(frame: pd.DataFrame, *tables: Table, word: str = "until", what: str = 
     return f"Measured {word} {day}, {what}{cores} cores.\n\n" + "\n".join(map(text, tables))
 
 
-def with_n(cell: pd.DataFrame) -> str:
-    """A pooled rate with its interval and the number of problems."""
-    pooled = pool(list(cell.itertuples()))
-    return f"{pooled.text}, n = {pooled.n}"
-
-
 def seeds(frame: pd.DataFrame) -> str:
     """The number of seeds."""
     return str(frame["seed"].nunique(dropna=False))
@@ -190,6 +184,10 @@ def track() -> Table:
     ours = select(measured(), suite="track")
     planners = list(dict.fromkeys(select(ours, metric="coverage")["planner"]))
     ours = pd.concat([select(ours, planner=planner).sort_values("domain", kind="stable") for planner in planners])
+
+    def with_n(cell: pd.DataFrame) -> str:
+        pooled = pool(list(cell.itertuples()))
+        return f"{pooled.text}, n = {pooled.n}"
 
     def gigabytes(line: pd.DataFrame) -> str:
         memory = select(line, metric="memory")["value"]
@@ -300,24 +298,13 @@ def names_matter() -> str:
 # Next states
 
 
-@cache
-def retrieval() -> pd.DataFrame:
-    """The scores of next states, with `model` (without the cap on transitions, which the page has once) and `most`."""
+def by_protocols(**fields: Any) -> pd.DataFrame:
+    """The scores of next states by the six protocols, without other settings but the cap on transitions (`most`)."""
     frame = select(measured(), suite="acpbench")
     most = [Variant.parse(name).max_transitions for name in frame["variant"]]
     frame = frame.assign(plain=frame["variant"].str.partition("+most=")[0], most=most)
-    return frame.assign(model=frame["method"] + " " + frame["plain"])
-
-
-def by_protocols(**fields: Any) -> pd.DataFrame:
-    """What was measured by the six protocols, without other settings."""
-    frame = retrieval()
+    frame = frame.assign(model=frame["method"] + " " + frame["plain"])
     return select(frame[~frame["plain"].str.contains("+", regex=False)], **fields)
-
-
-def over_domains(cell: pd.DataFrame) -> str:
-    """The mean over domains of the means over seeds, and over sources where a model learned from another domain."""
-    return short(fmean(cell.groupby("domain", sort=False)["value"].mean()))
 
 
 def by_split(title: str, metric: str, pools: str, printed: str = "") -> Table:
@@ -330,6 +317,10 @@ def by_split(title: str, metric: str, pools: str, printed: str = "") -> Table:
         theirs = select(load_scores("published/embedplan"), variant=printed, domain="mean", metric=metric)
         theirs = select(theirs, pool=pools).drop_duplicates("split", keep="last")
         parts.append(theirs.assign(model=f"theirs, {printed}"))
+
+    def over_domains(cell: pd.DataFrame) -> str:  # of the means over seeds, and over sources if these are other domains
+        return short(fmean(cell.groupby("domain", sort=False)["value"].mean()))
+
     return pivot(pd.concat(parts), ("model",), "split", over_domains, "", "", splits, (title, *splits))
 
 

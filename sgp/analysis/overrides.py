@@ -36,13 +36,8 @@ class OverrideSearch:
         return self.overrides is not None and len(self.complete) >= len(self.overrides) - 1
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A rollout with overrides, and the first step at which another override is allowed."""
-
-    rollout: Rollout
-    overrides: tuple[Override, ...]
-    free: int
+# A rollout with overrides, and the first step at which another override is allowed.
+_Node = tuple[Rollout, tuple[Override, ...], int]
 
 
 def fewest_overrides(
@@ -71,24 +66,24 @@ def fewest_overrides(
         spent = time.process_time() - started
         return OverrideSearch(overrides, solved, tuple(counts), tuple(complete), ranks, spent)
 
-    level = [_Node(rollout, (), free)]
+    level: list[_Node] = [(rollout, (), free)]
     for number in range(1, most + 1):
         counts.append(0)
         next_level = list[_Node]()
-        for node, step, index in _alternatives(level, ranks):
+        for (before, made, _), step, index in _alternatives(level, ranks):
             left = seconds - (time.process_time() - started)
             if left <= 0:
                 return result()
-            taken = [each.successor.actions for each in node.rollout.steps[:step]]
-            actions = node.rollout.steps[step].candidates[index].actions
+            taken = [each.successor.actions for each in before.steps[:step]]
+            actions = before.steps[step].candidates[index].actions
             after = planner.resume(task, (*taken, actions), Limit(horizon(task.size), left, processor=True))
             counts[-1] += 1
             if watch is not None:
                 watch(counts)
-            overrides = (*node.overrides, (step, index))
+            overrides = (*made, (step, index))
             if after.solved:
                 return result(overrides, after)
-            next_level.append(_Node(after, overrides, step + 1))
+            next_level.append((after, overrides, step + 1))
         complete.append(number)
         level = next_level
     return result()
@@ -98,8 +93,8 @@ def _alternatives(level: Sequence[_Node], ranks: int) -> Iterator[tuple[_Node, i
     """Yield alternative candidates: the second best of every step of every rollout, then the third, and so on."""
     for rank in range(1, ranks):
         for node in level:
-            for step in range(node.free, len(node.rollout.steps)):
-                decision = node.rollout.steps[step]
+            rollout, _, free = node
+            for step, decision in enumerate(rollout.steps[free:], start=free):
                 others = runners_up(decision.costs.tolist(), decision.open_to_choice.tolist(), decision.chosen)
                 if rank <= len(others):
                     yield node, step, others[rank - 1]

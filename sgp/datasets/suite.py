@@ -209,25 +209,20 @@ class Suite:
         domain_file = self.folder / found.name / "domain.pddl"
         pddl = self._checked(domain_file, found.sha256)
         entries = found.splits[split]
-        drawn_splits = self.seeded.splits if self.seeded else ()
         problems = []
         for place, entry in enumerate(track(entries, f"{self.name} {found.name} {split}", len(entries)), start=1):
-            if split in drawn_splits:
-                file, text = self._of_seed(found, split, place, entry)
+            if self.seeded and split in self.seeded.splits:
+                file = cache_folder() / "suites" / self.name / found.name / split / f"{entry.name}.pddl"
+                if file not in self._texts:
+                    size = entry.size - len(self.domain_text(found.name).constants)
+                    built_in = get_domain(found.built_in)
+                    self._texts[file] = self.seeded.read(file, entry.sha256, built_in, split, place, size)
+                text = self._texts[file]
             else:
                 file = self.folder / found.name / split / f"{entry.name}.pddl"
                 text = self._checked(file, entry.sha256)
             problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
         return tuple(problems)
-
-    def _of_seed(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
-        file = cache_folder() / "suites" / self.name / domain.name / split / f"{entry.name}.pddl"
-        if file not in self._texts:
-            assert self.seeded is not None
-            built_in = get_domain(domain.built_in)
-            size = entry.size - len(self.domain_text(domain.name).constants)
-            self._texts[file] = self.seeded.read(file, entry.sha256, built_in, split, place, size)
-        return file, self._texts[file]
 
     def duplicates(self, domain: str, split: str) -> dict[str, str]:
         """Map the SHA-256 of each problem that equals an earlier one up to renaming of objects to the earlier name."""

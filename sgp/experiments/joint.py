@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import mean
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import pandas as pd
 
@@ -103,18 +103,11 @@ PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above train
 LARGER_SIZES = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)  # ours: a few sizes
 
 
-@dataclass(frozen=True)
-class DynamicCoverage:
+class DynamicCoverage(NamedTuple):
     """Coverage by size, and the mean number of actions of the plans found (0 if there is none)."""
 
     sizes: Mapping[int, float]
-    actions: float = 0.0
-
-    @classmethod
-    def of(cls, sizes: Mapping[int, float], attempts: Sequence[Attempt]) -> DynamicCoverage:
-        """The coverage with the mean length of the plans of all attempts."""
-        lengths = [len(attempt.plan) for attempt in attempts if attempt.solved]
-        return cls(sizes, mean(lengths) if lengths else 0.0)
+    actions: float
 
 
 def dynamic_coverage(
@@ -143,8 +136,12 @@ def dynamic_coverage(
             coverage[size] = mean(solved[problem.sha256] for problem in drawn)
             evaluated += attempts
             if coverage[size] <= config.threshold:
-                return DynamicCoverage.of(coverage, evaluated)
-    return DynamicCoverage.of(coverage, evaluated)
+                return DynamicCoverage(coverage, _mean_length(evaluated))
+    return DynamicCoverage(coverage, _mean_length(evaluated))
+
+
+def _mean_length(attempts: Sequence[Attempt]) -> float:
+    return mean([len(attempt.plan) for attempt in attempts if attempt.solved] or [0.0])
 
 
 def coverage_of_given(
@@ -156,7 +153,7 @@ def coverage_of_given(
     solved: dict[int, list[bool]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.size):
         solved.setdefault(attempt.size, []).append(attempt.solved)
-    return DynamicCoverage.of({size: mean(values) for size, values in solved.items()}, attempts)
+    return DynamicCoverage({size: mean(values) for size, values in solved.items()}, _mean_length(attempts))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import InputError
 from sgp.evaluation.attempts import plan_and_expert
-from sgp.evaluation.scores import DIAGNOSTICS, Metric, metric_of, select, wilson
+from sgp.evaluation.scores import DIAGNOSTICS, metric_of, select, wilson
 from sgp.reports.scaling_tables import VALIDATIONS, scaling_sizes
 from sgp.reports.tables import pool_draws
 
@@ -238,7 +238,11 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     frame = _in_order_of(chosen, _means(chosen, "size").sort_values("x", kind="stable"))
     frame = _with_intervals(frame) if shown.of_problems else frame
     panels = list(dict.fromkeys(frame["panel"]))
-    figure = _lines(frame, _scaling_title(shown, len(theirs) > 0), "objects", shown.title)
+    title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
+    if len(theirs):
+        dashed = "; dashed: Scale as published, by validation" if metric == "coverage" else ""
+        title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
+    figure = _lines(frame, title, "objects", shown.title)
     for panel in panels:
         place, of_domain, known = _place(panels, panel), sized[sized["domain"] == panel], scaling_sizes(panel)
         if metric == "coverage":  # the share with a known plan: the maximum over planners, whose problems are equal
@@ -250,7 +254,15 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
             x0, x1 = min(known[name]) - 0.5, max(known[name]) + 0.5
             figure.add_vrect(x0=x0, x1=x1, fillcolor=colour, opacity=0.14, line_width=0, layer="below", **place)
         if len(theirs) and metric == "coverage":
-            _mark_scales(figure, select(theirs, metric="scale", domain=panel), place)
+            for row in select(theirs, metric="scale", domain=panel).itertuples():  # labels are below each other
+                order = VALIDATIONS.index(row.selected_by) if row.selected_by in VALIDATIONS else len(VALIDATIONS)
+                label = {
+                    "text": f"{escape(row.selected_by)} {row.value:g}",
+                    "font": {"size": 11},
+                    "yshift": -15 * order,
+                }
+                line = {"color": _GREY, "dash": "dash", "width": 1}
+                figure.add_vline(x=row.value, line=line, annotation=label, annotation_position="top right", **place)
         bound = known.get("bound")
         if len(theirs) and metric == "plan_length" and bound is not None:
             ends = sorted(set(of_domain["size"]))[:: max(1, of_domain["size"].nunique() - 1)]
@@ -264,15 +276,6 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     return figure.update_layout(margin_t=100)
 
 
-def _scaling_title(metric: Metric, marked: bool) -> str:
-    bands = ", with 95 % Wilson bands" if metric.of_problems else ""
-    words = escape(f"{metric.title.capitalize()} over size{bands}")
-    marks = "shaded: sizes of training (blue) and validation (yellow)"
-    if metric.name == "coverage":
-        marks += "; dashed: Scale as published, by validation"
-    return f"{words}<br><sup>{marks}</sup>" if marked else words
-
-
 def _add_dotted(figure: go.Figure, values: pd.Series, name: str, hover: str, place: dict[str, int]) -> None:
     """A grey dotted line of values by size, in the legend once."""
     first = not any(trace.legendgroup == name for trace in figure.data)
@@ -281,15 +284,6 @@ def _add_dotted(figure: go.Figure, values: pd.Series, name: str, hover: str, pla
         legendgroup=name, hovertemplate=hover, showlegend=first,
     )  # fmt: skip
     figure.add_trace(line, **place)
-
-
-def _mark_scales(figure: go.Figure, scales: pd.DataFrame, place: dict[str, int]) -> None:
-    """A dashed line at each published Scale; labels are below each other, since the lines are often close."""
-    for row in scales.itertuples():
-        order = VALIDATIONS.index(row.selected_by) if row.selected_by in VALIDATIONS else len(VALIDATIONS)
-        text = {"text": f"{escape(row.selected_by)} {row.value:g}", "font": {"size": 11}, "yshift": -15 * order}
-        line = {"color": _GREY, "dash": "dash", "width": 1}
-        figure.add_vline(x=row.value, line=line, annotation=text, annotation_position="top right", **place)
 
 
 def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "plan length") -> go.Figure:
@@ -412,20 +406,18 @@ def projection(embeddings: NDArray[Any], color: Sequence[float], method: Literal
 
     UMAP needs more points than neighbours (15); PCA shows the axes of largest variance.
     """
-    from sgp.analysis.maps import (
-        FEWEST,
-        project_linearly,
-        project_neighbours,
-    )  # pages of plots need no planning library
+    from sgp.analysis import maps  # here, because pages of plots need no planning library
 
     rows, values = np.asarray(embeddings, np.float32), np.asarray(color, np.float64)
     if rows.ndim != 2 or values.shape != rows.shape[:1]:
         raise InputError(
             f"embeddings of shape {rows.shape} have colors of shape {values.shape}; expected [n, D] and [n]"
         )
-    if method not in ("pca", "umap") or (method == "umap" and len(rows) < FEWEST):
-        raise InputError(f"method is {method!r} for {len(rows)} points; expected pca, or umap for at least {FEWEST}")
-    places = project_linearly(rows, rows)[0] if method == "pca" else project_neighbours(rows)
+    if method not in ("pca", "umap") or (method == "umap" and len(rows) < maps.FEWEST):
+        raise InputError(
+            f"method is {method!r} for {len(rows)} points; expected pca, or umap for at least {maps.FEWEST}"
+        )
+    places = maps.project_linearly(rows, rows)[0] if method == "pca" else maps.project_neighbours(rows)
     known = np.isfinite(values)
     figure = go.Figure(layout={"template": "plotly_white", "title": f"{len(rows)} embeddings, {method.upper()}"})
     figure.add_scatter(
