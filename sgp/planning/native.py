@@ -9,11 +9,12 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from pymimir.advanced import formalism
 
 from sgp.errors import UnsupportedPddl
-from sgp.planning.declarations import DomainText, ProblemText
+from sgp.planning.declarations import OBJECT, DomainText, Parameter, ProblemText
 from sgp.planning.pddl import Problem
 from sgp.planning.pddl_syntax import Source, first_place, shown
 from sgp.planning.pddl_writing import strips, write_domain, write_problem
@@ -24,25 +25,40 @@ _LIBC = ctypes.CDLL(None)
 
 
 def native_problem(problem: Problem, domain: DomainText, text: ProblemText) -> formalism.Problem:
-    """Convert a problem to pymimir. Raises UnsupportedPddl for names that pymimir cannot read.
+    """Convert what states and effects need to pymimir: objects, changing predicates, actions without preconditions.
 
-    The problem is rewritten from the parsed declarations: pymimir needs all requirements declared and a fixed order of
-    sections, ends the process for actions without a precondition, and treats types as predicates.
+    Static predicates, types and equality would take memory in the square of the number of objects. Applicability is
+    decided by our kernels. Raises UnsupportedPddl for names that pymimir cannot read.
     """
     names = [*domain.types, *(constant.name for constant in domain.constants), *domain.predicates]
     for schema in domain.schemas.values():
         names += [schema.name, *(parameter.name for parameter in schema.parameters)]
     _require_names(Source(problem.domain_source, problem.domain_pddl), names)
     _require_names(Source(problem.problem_source, problem.problem_pddl), (name for name, _ in text.objects))
-    source, written = problem.domain_source, strips(domain, text)
+    domain = replace(
+        domain,
+        types={},
+        constants=_untyped(domain.constants),
+        arguments={name: _untyped(domain.arguments[name]) for name in domain.fluent_predicates},
+        schemas={
+            name: replace(schema, parameters=_untyped(schema.parameters), precondition=())
+            for name, schema in domain.schemas.items()
+        },
+    )
+    written = strips(domain, replace(text, objects=_untyped(text.objects), init=(), goal=()))
+    source = problem.domain_source
     try:
-        parser = formalism.Parser(write_domain(written), "", formalism.ParserOptions())
+        parser = formalism.Parser(write_domain(written, requires=":strips"), "", formalism.ParserOptions())
         source = problem.problem_source
         return parser.parse_problem(write_problem(written), "", formalism.ParserOptions())
     except (RuntimeError, IndexError) as error:  # IndexError: pymimir failed to print its own message
         raise UnsupportedPddl(
             "the planning library does not read this, though it is PDDL; simplify it", source
         ) from error
+
+
+def _untyped(parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, (OBJECT,)) for name, _ in parameters)
 
 
 def _require_names(source: Source, names: Iterable[str]) -> None:

@@ -93,7 +93,7 @@ class Task:
         self._ground_actions: dict[Action, formalism.GroundAction] = {}
         # pymimir takes a tenth of a millisecond to read an atom, so it gets only the atoms of state and goal.
         check_limits()
-        self._native = native_problem(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
+        self._native = native_problem(self.problem, self.domain_text, self.text)
         check_limits()
         lifted = search.SearchContextOptions(search.LiftedOptions(search.LiftedExhaustiveOptions()))
         self._context = search.SearchContext.create(self._native, lifted)  # owns the repository

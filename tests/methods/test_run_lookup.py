@@ -68,7 +68,8 @@ def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, mo
 
 
 def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, monkeypatch):
-    monkeypatch.setattr("sgp.methods.loading.shipped_folders", list)
+    for module in ("sgp.methods.loading", "sgp.solving"):
+        monkeypatch.setattr(f"{module}.shipped_folders", list)
     (problem, *_) = sgp.load_suite("state-centric").problems("gripper", "validation")
     sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):
