@@ -25,30 +25,38 @@ _LIBC = ctypes.CDLL(None)
 
 
 def native_problem(problem: Problem, domain: DomainText, text: ProblemText) -> formalism.Problem:
-    """Convert what states and effects need to pymimir: objects, changing predicates, actions without preconditions.
+    """Convert what states and effects need to pymimir: objects, changing predicates, and actions over these.
 
     Static predicates, types and equality would take memory in the square of the number of objects. Applicability is
-    decided by our kernels. Raises UnsupportedPddl for names that pymimir cannot read.
+    decided by our kernels; preconditions are kept because atoms are numbered as grounding meets them. Raises
+    UnsupportedPddl for names that pymimir cannot read.
     """
     names = [*domain.types, *(constant.name for constant in domain.constants), *domain.predicates]
     for schema in domain.schemas.values():
         names += [schema.name, *(parameter.name for parameter in schema.parameters)]
     _require_names(Source(problem.domain_source, problem.domain_pddl), names)
     _require_names(Source(problem.problem_source, problem.problem_pddl), (name for name, _ in text.objects))
+    changing = domain.fluent_predicates
     domain = replace(
         domain,
         types={},
         constants=_untyped(domain.constants),
-        arguments={name: _untyped(domain.arguments[name]) for name in domain.fluent_predicates},
+        arguments={name: _untyped(each) for name, each in domain.arguments.items() if name in changing},
         schemas={
-            name: replace(schema, parameters=_untyped(schema.parameters), precondition=())
+            name: replace(
+                schema,
+                parameters=_untyped(schema.parameters),
+                precondition=tuple(literal for literal in schema.precondition if literal.atom.predicate in changing),
+            )
             for name, schema in domain.schemas.items()
         },
     )
     written = strips(domain, replace(text, objects=_untyped(text.objects), init=(), goal=()))
     source = problem.domain_source
     try:
-        parser = formalism.Parser(write_domain(written, requires=":strips"), "", formalism.ParserOptions())
+        parser = formalism.Parser(
+            write_domain(written, requires=":strips :negative-preconditions"), "", formalism.ParserOptions()
+        )
         source = problem.problem_source
         return parser.parse_problem(write_problem(written), "", formalism.ParserOptions())
     except (RuntimeError, IndexError) as error:  # IndexError: pymimir failed to print its own message
