@@ -92,19 +92,16 @@ class PretrainedSentences(SentenceVectors):
         package = importlib.util.find_spec(module) if module else None
         folder = Path(str(package.origin)).parent / "model" if package else Path(str(named))
         for name, expected in self.sha256.items():
-            self._check(folder / name, expected)
+            file, sha256 = folder / name, "none, it is missing"
+            if file.is_file():
+                with file.open("rb") as source:
+                    sha256 = hashlib.file_digest(source, "sha256").hexdigest()
+            if sha256 != expected:
+                remedy = f"install {self.package} again" if self.package else "download it again"
+                raise StoreError(
+                    f"{file} of sentence encoder {self.key} has sha256 {sha256}; expected {expected}; {remedy}"
+                )
         return folder
-
-    def _check(self, file: Path, expected: str) -> None:
-        sha256 = "none, it is missing"
-        if file.is_file():
-            with file.open("rb") as source:
-                sha256 = hashlib.file_digest(source, "sha256").hexdigest()
-        if sha256 != expected:
-            remedy = f"install {self.package} again" if self.package else "download it again"
-            raise StoreError(
-                f"{file} of sentence encoder {self.key} has sha256 {sha256}; expected {expected}; {remedy}"
-            )
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, special tokens included."""

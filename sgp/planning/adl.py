@@ -68,13 +68,6 @@ class World:
                 index.setdefault((atom.predicate, place, name), []).append(atom)
         return index
 
-    def knows(self, literal: Literal) -> bool | None:
-        """Return the truth value of a static ground literal; None for other literals."""
-        (predicate, objects), positive = literal
-        if predicate in self.fluents or any(name.startswith("?") for name in objects):
-            return None
-        return is_true(literal.atom, self.atoms) == positive
-
     def bindings(
         self, variables: Sequence[Parameter], condition: Condition, holds: bool, binding: Binding
     ) -> Iterator[Binding]:
@@ -112,8 +105,9 @@ class World:
         """Return the ground condition without quantifiers and static atoms."""
         if isinstance(condition, Literal):
             literal = condition.renamed(binding)
-            known = self.knows(literal)
-            return literal if known is None else TRUE if known else FALSE
+            if literal.atom.predicate in self.fluents or any(name.startswith("?") for name in literal.atom.objects):
+                return literal
+            return TRUE if is_true(literal.atom, self.atoms) == literal.positive else FALSE
         if not condition.variables:
             return join(condition.kind, (self.expand(part, binding) for part in condition.parts))
         (body,), exists = condition.parts, condition.kind == "exists"

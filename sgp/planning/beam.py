@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sgp.errors import ConfigurationError
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import Candidates, State, Successor
+from sgp.planning.task import Candidates, State
 
 # Plain integers: enumeration lookups are measurable in the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
@@ -78,9 +78,7 @@ class Pool:
         are closed and replaced.
         """
         chosen, states, keys = self._open_cheapest(width, margin)
-        while is_dead_end is not None and (
-            dead := [place for place in chosen if is_dead_end(self._successor(place).state)]
-        ):
+        while is_dead_end is not None and (dead := [place for place in chosen if is_dead_end(self.child(place).state)]):
             self.closed[dead] = True
             self.marks[dead] |= _REJECTED
             self.dead_ends += len(dead)
@@ -140,10 +138,6 @@ class Pool:
             length=node.length + len(successor.actions),
             decided=decided,
         )
-
-    def _successor(self, place: int) -> Successor:
-        which, index = self._origin(place)
-        return self.choices[which][index]
 
     def _origin(self, place: int) -> tuple[int, int]:
         """Return the node of a candidate, and the candidate's index at that node."""

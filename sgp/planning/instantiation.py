@@ -74,7 +74,10 @@ class GroundModel(Instances):
         schemas, atoms, rows = _instances(index, *(_UNLIMITED if limit is None else limit for limit in (most, in_all)))
         fluent = index.domain.fluent_predicates
         initial = numbers_of(atoms, *index.rows([atom for atom in index.problem.init if atom.predicate in fluent]))
-        atoms, adds = _added(atoms, schemas, rows)
+        while (added := literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS))[0] == FULL:
+            atoms = atoms.doubled()
+            check_limits()
+        adds = added[1]
         check_limits()
         needs, forbids, deletes = (
             literal_atoms(atoms, schemas, lists, rows, False, without)[1]
@@ -170,16 +173,6 @@ def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, At
     if met > in_all:
         raise TooLarge
     return schemas, atoms, rows[:met]
-
-
-def _added(atoms: Atoms, schemas: Schemas, rows: Ints) -> tuple[Atoms, CSR]:
-    """Add the add-effect atoms of all instances to the table; also return them by instance."""
-    status, adds = literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS)
-    while status == FULL:
-        atoms = atoms.doubled()
-        check_limits()
-        status, adds = literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS)
-    return atoms, adds
 
 
 def _usable(lists: CSR, index_of: Ints, usable: Mask) -> CSR:
