@@ -119,16 +119,13 @@ class _Transition:
         self.atoms = state.atoms | after
         self.around = _around(self.atoms)
         self.words: dict[int, str] = {}
-        self._add_colours()
+        for level, colours in enumerate(state.refine(self.atoms, state.before, after)):
+            for node, colour in colours.items():
+                if state.plain[level].get(node) != colour:
+                    self.words.setdefault(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
         tokens = self._add_tokens()
         if state.config.open_atoms or state.config.closed_atoms:
             self._add_walks(tokens)
-
-    def _add_colours(self) -> None:
-        for level, colours in enumerate(self.state.refine(self.atoms, self.state.before, self.after)):
-            for node, colour in colours.items():
-                if self.state.plain[level].get(node) != colour:
-                    self.words.setdefault(_pair(COLOUR, _number(LEVEL, level), colour), self._node(node, level))
 
     def _add_tokens(self) -> dict[str, int]:
         around = _around(self.changed)

@@ -182,13 +182,11 @@ class HashedWords(SentenceVectors):
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors [n, D]."""
-        sums = np.array([self._sum(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
+        sums = np.zeros((len(texts), self.dimension), np.float32)
+        for place, words in enumerate(map(_words, texts)):
+            for word in (*words, *(f"{first} {second}" for first, second in pairwise(["", *words, ""]))):  # never empty
+                sums[place] += _signs(word, self.dimension)
         return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
-
-    def _sum(self, text: str) -> NDArray[np.float32]:
-        words = _words(text)
-        pairs = [f"{first} {second}" for first, second in pairwise(["", *words, ""])]  # never empty
-        return np.asarray(sum(_signs(word, self.dimension).astype(np.float32) for word in [*words, *pairs]))
 
 
 class Symbols(SentenceVectors):

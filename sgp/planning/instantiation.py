@@ -51,7 +51,10 @@ def _forms(index: ProblemIndex, abstraction: Abstraction, count: int, goal: NDAr
     whole = np.full(count, abstraction == "none")
     if abstraction in ("types", "base"):
         whole[goal] = True
-    return Forms.of(whole, index.types_for(abstraction), index.arity)
+    numbers: dict[tuple[str, ...], int] = {}  # of the types that replace objects
+    types = (() if abstraction == "base" else tuple(sorted(parameter.types)) for parameter in index.objects)
+    types_of = np.array([numbers.setdefault(kinds, len(numbers)) for kinds in types], np.int32)
+    return Forms.of(whole, types_of, index.arity)
 
 
 class GroundModel(Instances):

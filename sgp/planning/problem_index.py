@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.hash_table import Ints
-from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.pddl import Action, Atom, DomainText, ProblemText
 
 
@@ -34,12 +33,6 @@ class ProblemIndex:
         if key not in self._of_types:
             self._of_types[key] = np.array([not above.isdisjoint(types) for above in self._types], np.bool_)
         return self._of_types[key]
-
-    def types_for(self, abstraction: Abstraction) -> Ints:
-        """Return the numbers [n] of the types that replace objects in an abstraction."""
-        numbers: dict[tuple[str, ...], int] = {}
-        types = (() if abstraction == "base" else tuple(sorted(parameter.types)) for parameter in self.objects)
-        return np.array([numbers.setdefault(kinds, len(numbers)) for kinds in types], np.int32)
 
     def rows(self, atoms: Sequence[Atom]) -> tuple[Ints, Ints]:
         """Return the predicates [k] and arguments [k, w] of atoms, padded with -1."""

@@ -173,13 +173,9 @@ class LamaFallback(Fallback):
         if plan is None:
             outcome = Outcome.TIMEOUT if taken >= left - LEAST_SECONDS else failed.outcome
             return replace(failed, seconds=seconds, outcome=outcome, reason=reason)
-        return Rollout(task, _steps(Trajectory.of(task, plan)), Outcome.SOLVED, seconds, "solved by LAMA's first plan")
-
-
-def _steps(trajectory: Trajectory) -> tuple[Step, ...]:
-    """Convert an external plan to forced decisions."""
-    marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
-    return tuple(
-        Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0)
-        for state, action, after in zip(trajectory.states, trajectory.actions, trajectory.states[1:], strict=False)
-    )
+        trajectory, marks = Trajectory.of(task, plan), np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
+        steps = tuple(
+            Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0)
+            for state, action, after in zip(trajectory.states, trajectory.actions, trajectory.states[1:], strict=False)
+        )
+        return Rollout(task, steps, Outcome.SOLVED, seconds, "solved by LAMA's first plan")
