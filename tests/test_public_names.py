@@ -197,6 +197,15 @@ def test_a_wrong_argument_is_one_sentence(call, words, home):
     assert "\n" not in str(caught.value)
 
 
+def test_a_suite_may_be_given_by_its_name(home):
+    suite = sgp.load_suite("state-centric")
+    assert len(sgp.load_training_data("state-centric", "gripper").train) == len(suite.problems("gripper", "train"))
+    assert len(sgp.trajectories("state-centric", "gripper", "train")) == len(suite.problems("gripper", "train"))
+    assert sgp.data.expert_plans("state-centric", "gripper", "train").keys() == {
+        problem.sha256 for problem in suite.problems("gripper", "train")
+    }
+
+
 def test_a_plan_may_be_text_and_a_planner_takes_a_problem():
     rollout = sgp.load_planner(sgp.run_for(PROBLEM)).solve(PROBLEM, sgp.Limit(seconds=60))
     assert sgp.validate(PROBLEM, sgp.format_plan(rollout.plan)).valid

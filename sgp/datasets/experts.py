@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 from sgp.datasets.store import cache_folder
-from sgp.datasets.suite import Suite
+from sgp.datasets.suite import Suite, load_suite
 from sgp.errors import PlanError, SgpError, StoreError, UnsolvableProblem
 from sgp.files import parse_json, read_json, write_json, write_text
 from sgp.planning.costs import known_cost
@@ -82,7 +82,7 @@ def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
 
 
 def expert_plans(
-    suite: Suite,
+    suite: Suite | str,
     domain: str,
     split: str,
     stages: Sequence[Stage] = STAGES,
@@ -96,6 +96,7 @@ def expert_plans(
     Each result is cached at once. After `patience` failures in a row (0: never) the rest is skipped (dynamic
     validation, appendix B). An error on one problem is raised after the other plans are saved.
     """
+    suite = load_suite(suite)
     saved = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [

@@ -230,9 +230,13 @@ def learning_texts(
     return Texts(kind, suite.name, tuple(parts))
 
 
-def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> Demonstrations:
+def load_training_data(
+    suite: Suite | str, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
+) -> Demonstrations:
     """The expert trajectories of splits `train` and `validation` of a domain; see `learning_texts`."""
-    data = learning_texts(Demonstrations, suite, [domain], stages, jobs).replayed()
+    from sgp.datasets.suite import load_suite
+
+    data = learning_texts(Demonstrations, load_suite(suite), [domain], stages, jobs).replayed()
     assert isinstance(data, Demonstrations)
     return data
 
@@ -335,9 +339,11 @@ def steps_of(trajectory: Trajectory) -> list[Transition]:
     return [Transition(trajectory.task, before, action, after) for before, action, after in steps]
 
 
-def trajectories(suite: Suite, domain: str, split: str) -> list[Trajectory]:
+def trajectories(suite: Suite | str, domain: str, split: str) -> list[Trajectory]:
     """The expert trajectories of a split, replayed; problems without a plan are left out."""
-    return [each.replayed() for each in demonstrations(suite, domain, split)]
+    from sgp.datasets.suite import load_suite
+
+    return [each.replayed() for each in demonstrations(load_suite(suite), domain, split)]
 
 
 def demonstrations(
