@@ -48,7 +48,7 @@ class StateSpace:
     @cached_property
     def _places(self) -> dict[Hashable, int]:
         """The indices of states by key."""
-        return {row: place for place, row in enumerate(rows_as_bytes(_keys(self._symmetry, self.table)))}
+        return {row: place for place, row in enumerate(self._keys(self.table))}
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -72,7 +72,7 @@ class StateSpace:
         fluents, width = self.task.fluents(state), self.table.shape[1]
         if fluents and fluents[-1] >= 64 * width:
             return None
-        (name,) = rows_as_bytes(_keys(self._symmetry, self._words(fluents)[None]))
+        (name,) = self._keys(self._words(fluents)[None])
         return self._places.get(name)
 
     def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
@@ -86,10 +86,10 @@ class StateSpace:
         This needs far less memory than `distance`, whose index of a large table is larger than the table.
         """
         size, rows = 1 << 20, [self._words(self.task.fluents(state)) for state in states]
-        wanted = dict(zip(states, rows_as_bytes(_keys(self._symmetry, np.array(rows, np.uint64))), strict=True))
+        wanted = dict(zip(states, self._keys(np.array(rows, np.uint64)), strict=True))
         keys, found = set(wanted.values()), dict[Hashable, float]()
         for start in range(0, len(self), size):
-            some = rows_as_bytes(_keys(self._symmetry, self.table[start : start + size]))
+            some = self._keys(self.table[start : start + size])
             found |= {row: float(self.distances[start + place]) for place, row in enumerate(some) if row in keys}
         return {state: found[key] for state, key in wanted.items() if key in found}
 
@@ -103,8 +103,11 @@ class StateSpace:
 
     def _looked_up(self, rows: Words2D) -> NDArray[np.float64]:
         """Return the distances [b] of states [b, w]."""
-        known = _keys(self._symmetry, rows)
-        return np.asarray(self.distances[[self._places[row] for row in rows_as_bytes(known)]])
+        return np.asarray(self.distances[[self._places[key] for key in self._keys(rows)]])
+
+    def _keys(self, rows: Words2D) -> list[Hashable]:
+        """Return the keys of states [n, w]: the states, or their identities, as bytes."""
+        return rows_as_bytes(symmetric_identities(self._symmetry, rows) if len(self._symmetry.always) else rows)
 
     def _words(self, fluents: Sequence[int] | Ints) -> Words:
         return words_of(np.asarray(fluents, np.int32), 64 * self.table.shape[1])
@@ -120,8 +123,3 @@ def state_space(problem: Problem | Task, max_states: int = 100_000) -> StateSpac
             f"{task.name} has more than {max_states} states; give a smaller problem or a higher max_states"
         )
     return space
-
-
-def _keys(symmetry: Symmetry, rows: Words2D) -> Words2D:
-    """Return the keys of states [n, w]: the states, or their identities [n, 2]."""
-    return symmetric_identities(symmetry, rows) if len(symmetry.always) else rows
