@@ -205,16 +205,6 @@ class RelationalEncoder:
         return self._numberings.of(task, lambda: Numbering(task, self.relations))
 
 
-class AtomChanges(NamedTuple):
-    """The atoms in which candidates differ from their state: `added` ones, and `wanted` ones of the goal."""
-
-    owners: NDArray[np.int64]
-    predicates: NDArray[np.int64]
-    arguments: Arguments
-    added: NDArray[np.bool_]
-    wanted: NDArray[np.bool_]
-
-
 class Numbering(AtomNumbers):
     """One task's objects and atoms as numbers, and its states as relations."""
 
@@ -254,14 +244,19 @@ class Numbering(AtomNumbers):
             np.full(len(states), len(self.objects)), {name: found[name] for name in self._relations}
         )
 
-    def atom_changes(self, state: State, choice: Sequence[Successor]) -> AtomChanges:
-        """Return the fluent atoms in which a state's candidates differ from it."""
+    def atom_changes(
+        self, state: State, choice: Sequence[Successor]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Arguments, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the fluent atoms [m] in which candidates differ from their state.
+
+        For each atom: the candidate, the predicate, the arguments, whether it is added, and whether it is a goal atom.
+        """
         _, atoms, _, first, changed = self.changes([state], [choice])
         predicates, arguments = self._layout()
         true, wanted = (np.zeros(len(self.atoms), bool) for _ in range(2))
         true[atoms], wanted[self._goal] = True, True
         owners: NDArray[np.int64] = np.repeat(np.arange(len(choice)), np.diff(first))
-        return AtomChanges(owners, predicates[changed], arguments[changed], ~true[changed], wanted[changed])
+        return owners, predicates[changed], arguments[changed], ~true[changed], wanted[changed]
 
     def _by_predicate(
         self, owners: NDArray[np.int64], atoms: NDArray[np.int64], count: int, name: Callable[[str], str]

@@ -361,13 +361,11 @@ class TextEncoder(StateEncoder):
             return np.asarray(found)
         return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float64), np.float32)
 
-    def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
-        """Return the vectors [n, D] of atoms' sentences."""
-        return self.vectors.vectors([self.words.sentence(atom) for atom in atoms])
+    def atom_vectors(self, atoms: Sequence[Atom] | Sequence[Action]) -> Embeddings:
+        """Return the vectors [n, D] of sentences of atoms or actions."""
+        return self.vectors.vectors(list(map(self.words.sentence, atoms)))
 
-    def embed_actions(self, actions: Sequence[Action]) -> Embeddings:
-        """Return the vectors [n, D] of actions' sentences."""
-        return self.vectors.vectors([self.words.sentence(action) for action in actions])
+    embed_actions = atom_vectors
 
     def embed_goal(self, task: Task) -> Embeddings:
         """Return the embedding [D] of a state in which exactly the goal's positive atoms are true."""

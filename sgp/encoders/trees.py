@@ -191,18 +191,18 @@ class TreeEncoder:
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
         """Return tuples of each candidate's changed atoms; a changed goal atom is in two relations."""
         numbering, objects, copied = self._states.numbering(task), len(task.objects), self.config.copied
-        changes, found = numbering.atom_changes(state, choice), {}
-        nodes = (objects * (1 + changes.owners) if copied else objects + changes.owners)[:, None]
+        owners, predicates, arguments, are_added, are_wanted = numbering.atom_changes(state, choice)
+        nodes, found = (objects * (1 + owners) if copied else objects + owners)[:, None], {}
         for name, arity in self._changing.items():
             if not copied:
-                rows = np.hstack([nodes, changes.arguments[:, :arity]])
+                rows = np.hstack([nodes, arguments[:, :arity]])
             elif arity:
-                rows = nodes + changes.arguments[:, :arity]
+                rows = nodes + arguments[:, :arity]
             else:
                 rows = nodes + np.arange(objects)  # an atom without objects has a tuple of every copy
-            of_it = changes.predicates == numbering.predicates[name]
+            of_it = predicates == numbering.predicates[name]
             for (added, wanted), kind in CHANGES.items():
-                chosen = rows[of_it & (changes.added == added) & (changes.wanted if wanted else True)]
+                chosen = rows[of_it & (are_added == added) & (are_wanted if wanted else True)]
                 found[f"{name}:{kind}"] = chosen if arity or not copied else chosen.reshape(-1, 1)
         return found
 
