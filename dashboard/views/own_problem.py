@@ -170,15 +170,30 @@ def restore() -> None:
     if name is None or any(st.session_state.get(f"own {part}") for part in PARTS):
         return
     if not re.fullmatch("[0-9a-f]{12}", name) or not saved_file(name).is_file():
+        wrong = f"No problem '{name[:12]}' is saved on this machine. A link opens only where the problem was solved"
+    else:
+        wrong = fill(saved_file(name))
+    if wrong:
         st.query_params.pop("saved", None)
         st.session_state.pop("own saved", None)
-        fail(f"No problem '{name[:12]}' is saved on this machine. A link opens only where the problem was solved")
+        fail(wrong)
         return
-    data = read_json(saved_file(name))
-    put(**data["texts"])
-    mark, found = data["read"]
-    st.session_state["own read"], st.session_state["own shown"] = (mark, found), data["shown"]
     st.session_state["own saved"] = st.query_params["saved"] = name
+
+
+def fill(file: Path) -> str:
+    """Fill the page from a saved problem; the reason if the file is damaged."""
+    try:
+        data = read_json(file)
+        given, (mark, found), shown = {part: data["texts"][part] for part in PARTS}, data["read"], data["shown"]
+        st.session_state["own read"], st.session_state["own shown"] = (
+            (mark, found),
+            shown if shown["data"]["id"] else None,
+        )
+    except (sgp.SgpError, LookupError, TypeError, ValueError):
+        return f"The saved problem {file} is damaged; delete this file and solve the problem again"
+    put(**given)
+    return ""
 
 
 def show_unread() -> None:

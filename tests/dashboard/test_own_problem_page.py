@@ -7,6 +7,7 @@ import time
 import pytest
 
 import sgp
+from sgp.datasets.store import home
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 from tests.dashboard.conftest import address, button, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
@@ -66,6 +67,11 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     assert "saved" not in address(again)
     (error,) = open_page("own_problem", worker, saved="0123456789ab").error
     assert "No problem" in error.value
+    (file,) = (home() / "own_problems").glob(f"{saved}.json")
+    for content in ('{"texts": ', "[1]", '{"texts": {"domain": "(", "problem": "(", "plan": ""}, "read": ["", null]}'):
+        file.write_text(content)
+        (error,) = open_page("own_problem", worker, saved=saved).error
+        assert "is damaged; delete this file" in error.value
 
 
 def test_a_parse_error_shows_its_line_and_a_mended_text_clears_it_at_once(open_page, worker):
