@@ -36,12 +36,33 @@ function lossInWords(here, candidate) {
   return "whether it lengthens the shortest plan is unknown";
 }
 
-/** The marks below a scrubber of places 0 to `last`; a click goes there. Screen readers hear them with the place. */
-function markRow(marks, last, go) {
-  return h("span", { class: "lapses", "aria-hidden": "true" }, ...marks.map(({ place, kind, words }) => {
-    const shape = s("svg", { viewBox: "0 0 9 9", class: kind.replace(" ", "-") });
-    shape.append(s("path", { d: MARK_SHAPES[kind] }));
-    const title = `step ${place + 1}: ${words}`;
-    return h("i", { title, style: `--at: ${place / Math.max(last, 1)}`, onclick: () => go(place) }, shape);
-  })); // prettier-ignore
+const MARK_PITCH = 12; // pixels between the middles of two marks
+const GRAVITY = ["inaccuracy", "mistake", "dead end"];
+
+/**
+ * The marks below a scrubber of places 0 to `last`, of which `here()` is shown; a click goes there. Screen readers hear them with the place.
+ *
+ * Marks that would overlap are one mark, of the gravest kind; a click goes to the next one among them.
+ */
+function markRow(marks, last, go, here) {
+  const row = h("span", { class: "lapses", "aria-hidden": "true" });
+  const draw = (width) => {
+    const groups = [];
+    for (const mark of marks) {
+      const before = groups.at(-1);
+      if (before && ((mark.place - before[0].place) * width) / Math.max(last, 1) < MARK_PITCH) before.push(mark);
+      else groups.push([mark]);
+    }
+    row.replaceChildren(...groups.map((group) => {
+      const kind = GRAVITY.findLast((each) => group.some((mark) => mark.kind === each));
+      const shape = s("svg", { viewBox: "0 0 9 9", class: kind.replace(" ", "-") }, s("path", { d: MARK_SHAPES[kind] }));
+      const listed = group.map(({ place, words }) => `step ${place + 1}: ${words}`);
+      const title = (group.length > 1 ? [`${group.length} marks`, ...listed] : listed).join("\n");
+      const visit = () => go((group.find(({ place }) => place > here()) ?? group[0]).place);
+      return h("i", { title, style: `--at: ${group[0].place / Math.max(last, 1)}`, onclick: visit }, shape);
+    })); // prettier-ignore
+  };
+  draw(160);
+  if (marks.length) new ResizeObserver(([{ contentRect }]) => draw(contentRect.width)).observe(row);
+  return row;
 }

@@ -49,9 +49,9 @@ const STYLE = `
 .sgp .now.replaced { visibility: hidden; }
 .sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
 .sgp .change p { margin: 0; } .sgp .change code, .sgp .expects code { margin-right: 8px; font-size: 12px; }
-.sgp .expects { height: 20px; margin: 0; overflow: hidden; font-size: 12px; line-height: 20px; color: var(--faint); white-space: nowrap; }
-.sgp .expects.all { height: auto; max-height: 80px; overflow: auto; white-space: normal; }
-.sgp .expects span { display: inline-block; max-width: 100%; margin-right: 8px; vertical-align: top; } .sgp .expects button { min-height: 18px; padding: 0 6px; line-height: 1.2; }
+.sgp .expects { display: flex; white-space: pre; height: 20px; margin: 0; overflow: hidden; font-size: 12px; line-height: 20px; color: var(--faint); }
+.sgp .expects[hidden] { display: none; } .sgp .expects.all { display: block; height: auto; max-height: 80px; overflow: auto; white-space: normal; }
+.sgp .expects span { display: inline-block; max-width: 100%; min-width: 0; margin-right: 8px; vertical-align: top; overflow: hidden; text-overflow: ellipsis; } .sgp .expects button { flex: none; min-height: 18px; padding: 0 6px; line-height: 1.2; }
 .sgp .goals { display: flex; flex-wrap: wrap; gap: 0 12px; align-content: start; color: var(--faint); }
 .sgp .goals li { white-space: nowrap; } .sgp .goals .holds { color: var(--ink); font-weight: 600; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }

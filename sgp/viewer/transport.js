@@ -59,7 +59,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
       play,
       button(icon("next"), `One ${unit} on (right arrow or k)`, () => go(at + 1)),
       button(icon("end"), "End (End)", () => go(last)),
-      h("span", { class: "scrub" }, scrub, markRow(marks ?? [], last, go)), place, speeds, ...more,
+      h("span", { class: "scrub" }, scrub, markRow(marks ?? [], last, go, () => at)), place, speeds, ...more,
       linked ? button("copy link", `Copy a link to this ${unit} (c)`, copyLink) : "",
       button("?", "Keys (?)", toggleHelp)); // prettier-ignore
   }
@@ -159,6 +159,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
 
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !(event.key in bound)) return;
+    if (!help.hidden && !["Escape", "?"].includes(event.key)) return; // nothing moves behind the help
     if (!root.getClientRects().length) return; // Streamlit keeps a player that was replaced, unseen, for a while
     const target = event.composedPath()[0];
     const inside = event.composedPath().includes(root);

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 import sgp
 from sgp.analysis.diagnostics import Remaining, remaining
-from sgp.datasets.recorded import regrets
+from sgp.datasets.recorded import read_recorded, regrets
 from sgp.errors import StoreError
 from sgp.viewer.comparison import comparison, expert_rollout
+from sgp.viewer.library import recorded_folder
 from sgp.viewer.playback import playback
 from tests.browsing import expect_step, press
 from tests.viewer.conftest import as_recorded
@@ -73,6 +75,9 @@ def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_hap
     expect_step(page, 1)
     press(page, "?")
     assert "next or previous mark on the scrubber" in page.locator(".help").inner_text()
+    press(page, "End")
+    press(page, "?")
+    expect_step(page, 1)  # nothing moves behind the help
     recorded = as_recorded(solved)
     first = recorded.steps[0]["candidates"][0]
     changes = [[first["add"][0], True, 0.83], [first["delete"][0], False, 0.83]]
@@ -80,7 +85,23 @@ def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_hap
     page = open_page(recorded, viewport={"width": 900, "height": 700})
     page.get_by_role("button", name="1 more", exact=True).click()  # too narrow for both groups
     said = " ".join(page.locator(".expects").text_content().split())
-    assert said == f"Predicted effects (weight): 0.83: +{changes[0][0]} \u2212{changes[1][0]} 0.17: no change"
+    assert said == f"Predicted (weight): 0.83: +{changes[0][0]} \u2212{changes[1][0]} 0.17: no change"
     press(page, "ArrowRight")
     expect_step(page, 1)
     assert page.locator(".expects").text_content() == ""
+
+
+@pytest.mark.browser
+def test_marks_that_would_overlap_are_one_mark_whose_clicks_visit_all(open_page):
+    file = recorded_folder() / "blocksworld-state-centric-wl-xgboost-delta-p08-solved.jsonl.gz"
+    steps = [step for step, _, _ in playback(read_recorded(file)[0])["marks"]]
+    page = open_page(file, viewport={"width": 900, "height": 700})
+    marks = page.locator(".lapses i")
+    first = marks.first.get_attribute("title").split("\n")
+    assert marks.count() < len(steps)
+    assert first[0] == f"{len(first) - 1} marks"
+    left = [each.bounding_box()["x"] for each in marks.all()]
+    assert min(later - earlier for earlier, later in pairwise(left)) >= 11.9
+    for step in steps[:3]:
+        marks.first.click()
+        expect_step(page, step)
