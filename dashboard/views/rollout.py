@@ -138,9 +138,8 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     address = LIBRARY.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
         st.query_params.pop("step", None)  # another rollout starts at its first step
-    for name, value in address.items():
-        if st.query_params.get(name) != value:
-            st.query_params[name] = value
+    if any(st.query_params.get(name) != value for name, value in address.items()):
+        st.query_params.update(address)  # at once: each change is an entry of the browser's history
     about = recorded.about
     beside = {"choices": choices, "coverage": coverage(about.domain, about.suite, about.split, about.planner)}
     show_player(f"player {data['id']}", data, choose=choose, beside=beside)
