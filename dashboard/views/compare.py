@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import encoded, hearing, in_order, number, run_page, select
+from basics import css, encoded, hearing, in_order, number, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -11,7 +11,7 @@ from sgp.viewer.comparison import comparison
 LIBRARY = sources.library()  # once a request: it looks at every file
 
 # Both rollouts fit on one screen.
-STYLE = "<style>.stMainBlockContainer { padding-top: 3.9rem; }</style>"
+STYLE = f"<style>{css('compare')}</style>"
 
 compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compare"))
 
@@ -66,15 +66,15 @@ def main() -> None:
     st.html(STYLE)
     columns = st.columns([2, 2, 4, 4])
     with columns[0]:
-        domain = select("Domain", in_order(name for name, _, _ in problems), "domain", label_visibility="collapsed")
+        domain = select("Domain", in_order(name for name, _, _ in problems), "domain")
     with columns[1]:
         named = {problem[1]: problem for problem in problems if problem[0] == domain}
-        problem = named[select("Problem", list(named), "problem", label_visibility="collapsed")]
+        problem = named[select("Problem", list(named), "problem")]
     sides = problems[problem]
     with columns[2]:
-        left = sides[select("Left", list(sides), "left", label_visibility="collapsed")]
+        left = sides[select("Left", list(sides), "left")]
     with columns[3]:
-        right = sides[select("Right", list(sides), "right", default=1, label_visibility="collapsed")]
+        right = sides[select("Right", list(sides), "right", default=1)]
     show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
 
 

@@ -13,7 +13,8 @@ const COMPARE_STYLE = `
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
 .sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 150px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
-.sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 120px; } .sgp .lower .map :is(.legend, .caption) { display: none; }
+.sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 120px; } .sgp .lower .map .caption { display: none; }
+.sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; flex-wrap: nowrap; overflow: hidden; white-space: nowrap; }
 .sgp .lower .map .notes { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(6), :nth-child(7)) { display: none; }
