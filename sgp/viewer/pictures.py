@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +128,14 @@ WIDTH = 1000
 FILLS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d3d3d3", "#7fb6ff", "#ffb38a")
 
 
+def fill_of(colour: int) -> str:
+    """The fill of a colour's number, readable with black on it: `FILLS`, then other hues, no two alike."""
+    if colour < len(FILLS):
+        return FILLS[colour]
+    rgb = colorsys.hls_to_rgb(0.618 * colour % 1, (0.62, 0.72, 0.82)[colour % 3], 0.75)
+    return "#" + "".join(f"{round(255 * each):02x}" for each in rgb)
+
+
 def draw_graph(
     nodes: Sequence[str],
     kinds: Sequence[str],
@@ -170,7 +179,7 @@ def _node(name: str, kind: str, colour: int | None, x: float, y: float) -> Itera
     elif colour < 0:
         fill, ink, shown = "#ffffff", "#000000", "?"
     else:
-        fill, ink, shown = FILLS[colour % len(FILLS)], "#000000", str(colour)
+        fill, ink, shown = fill_of(colour), "#000000", str(colour)
     dash = {"stroke_dasharray": "4 3"} if kind.endswith("open") else {}
     yield drawing.rect(
         x - 38, y - 15, 76, 30, rx=15 if is_object else 4, fill=fill, stroke="currentColor", stroke_width=1.5, **dash

@@ -18,7 +18,7 @@ from sgp.errors import StoreError
 from sgp.evaluation.scores import DIAGNOSED, Diagnosis
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
-from sgp.viewer.pictures import FILLS, draw_graph
+from sgp.viewer.pictures import draw_graph, fill_of
 from sgp.viewer.playback import ranked
 
 _FORMAT = 2
@@ -166,7 +166,7 @@ class Tour:
         """The colours that occur, with their numbers."""
         names, embedding = self.data["graph"]["names"], self.data["embedding"]
         return [
-            {**_colour_row(names, colour, [value]), "shown": [f"{value:g}"], "fill": FILLS[colour % len(FILLS)]}
+            {**_colour_row(names, colour, [value]), "shown": [f"{value:g}"], "fill": fill_of(colour)}
             for colour, value in enumerate(embedding)
             if value
         ]
