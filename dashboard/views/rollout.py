@@ -24,15 +24,15 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
     An empty address opens the first rollout with a prediction. After a choice in the player, what does not fit it is
     replaced, first by the same model with another outcome. Raises InputError for a link to a rollout that is missing.
     """
-    wanted = {name: st.query_params[name] for name in NAMES if name in st.query_params} or opening(
-        rollouts, sources.stamp()
-    )
+    picked = st.session_state.pop("rollout chosen", {})
+    linked = {name: st.query_params[name] for name in NAMES if name in st.query_params}
+    wanted = {**linked, **picked} or opening(rollouts, sources.stamp())
     fitting = [
         each for each in map(LIBRARY.address_of, rollouts) if all(map(alike, map(each.get, wanted), wanted.values()))
     ]
     if fitting:
         wanted = max(fitting, key=lambda each: sum(each[name] == title for name, title in wanted.items()))
-    elif not st.session_state.pop("rollout chosen", False):
+    elif not picked:
         raise InputError(
             f"This link needs a rollout of {', '.join(wanted.values())}, which is not recorded here. Open the page "
             "without it to see what is recorded, or record it with 'sgp evaluate RUN --record'."
@@ -59,11 +59,9 @@ def opening(_rollouts: Sequence[Recorded], stamp: str) -> dict[str, str]:
 
 
 def choose(name: str, title: str) -> None:
-    """Put a choice into the address; another rollout starts at its first step."""
+    """Store a choice, which `chosen` applies."""
     if name.lower() in NAMES:
-        st.query_params[name.lower()] = title
-        st.query_params.pop("step", None)
-        st.session_state["rollout chosen"] = True
+        st.session_state["rollout chosen"] = {name.lower(): title}
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -136,10 +134,11 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     recorded, choices = chosen(rollouts)
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)
-    if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
-        st.query_params.pop("step", None)  # another rollout starts at its first step
-    if any(st.query_params.get(name) != value for name, value in address.items()):
-        st.query_params.update(address)  # at once: each change is an entry of the browser's history
+    given = st.query_params.to_dict()
+    if any(given.get(name) not in (None, value) for name, value in address.items()):
+        given.pop("step", None)  # another rollout starts at its first step
+    if st.query_params.to_dict() != {**given, **address}:
+        st.query_params.from_dict({**given, **address})  # at once: each change is an entry of the browser's history
     about = recorded.about
     beside = {"choices": choices, "coverage": coverage(about.domain, about.suite, about.split, about.planner)}
     show_player(f"player {data['id']}", data, choose=choose, beside=beside)

@@ -238,6 +238,20 @@ def test_a_copied_link_opens_the_same_step(page, address):
     assert page.locator(".sgp header b").inner_text() == problem
 
 
+def test_a_choice_is_one_entry_of_the_history(page, address):
+    page.goto(f"{address}/?domain=visitall")
+    page.wait_for_url("**model=**")
+    page.wait_for_selector(".sgp[data-step]")
+    opened, length = page.url, page.evaluate("history.length")
+    page.get_by_label("Domain").select_option("gripper")
+    page.wait_for_url("**domain=gripper**")
+    page.wait_for_timeout(1000)  # milliseconds in which more entries could come
+    assert page.evaluate("history.length") == length + 1
+    page.go_back()
+    page.wait_for_selector('.sgp header span:text-matches("^visitall")')
+    assert page.url == opened
+
+
 def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_user(page, address, tmp_path):
     page.goto(f"{address}/?domain=visitall&step=3")
     page.wait_for_selector(".sgp[data-step]")
