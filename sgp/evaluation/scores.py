@@ -158,8 +158,9 @@ def parse_scores(content: bytes, name: str) -> pd.DataFrame:
         try:
             scores.append(_score(record))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
+            wrong = f"it has no '{error.args[0]}'" if isinstance(error, KeyError) else str(error)
             raise StoreError(
-                f"{name}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
+                f"{name}, entry {number} is no score: {wrong}; expected at least {', '.join(_REQUIRED)}"
             ) from error
     return to_frame(scores)
 
