@@ -10,7 +10,7 @@ from itertools import product
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.domain import Generator, Scene, Slots, pick, problem_pddl
-from sgp.domains.drawing.boxes import Box, breadth
+from sgp.domains.drawing.boxes import SMALLEST, Box, breadth
 from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
 from sgp.domains.maps import reachable
@@ -76,15 +76,18 @@ def draw(scene: Scene) -> str:
             Scene((cell,), frozenset(atoms_of[cell.name]), tuple(scene.goals_of.get(cell.name, ())), scene.partial),
             ground.centres[cell.name],
             side,
-            ground.lettered,
+            ground.font,
         )
         for cell in scene.objects
     ]
-    robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in atoms_of)]
+    robot = [
+        _robot(x - side * 0.14, y + side * 0.12, side)
+        for x, y in (ground.centres[cell] for cell in robots if cell in atoms_of)
+    ]
 
     def at(x: float, y: float) -> str:
         parts = [*drawn, ground.edge] if ground.named else [ground.edge, *drawn]
-        return drawing.element("g", [*parts, *robot], transform=f"translate({x} {y})", font_size=9)
+        return drawing.element("g", [*parts, *robot], transform=f"translate({x} {y})")
 
     where = f"the robot on {', '.join(robots)}" if robots else "the robot anywhere"
     sentence = (
@@ -100,7 +103,7 @@ class _Ground:
     named: bool  # whether the cells' names determine their positions
     side: int  # of a cell, in pixels
     centres: Mapping[str, tuple[float, float]]
-    lettered: bool  # whether the names of all cells fit
+    font: float  # the font size of the cells' names, 0 if they do not fit
     edge: str
     width: float
     height: float
@@ -117,26 +120,25 @@ def _ground(scene: Scene) -> _Ground:
     side = 44 if max(columns, rows) <= 12 else 30 if max(columns, rows) <= 24 else 24
     pitch = side if named else max(side, 56)
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
-    lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
+    font = min(17.0, (side - 4) / max(breadth(cell, 1) for cell in cells)) if cells else 0.0
     edge = walls(spots, linked, side, side) if named else _links(centres, linked)
-    return _Ground(bool(named), side, centres, lettered, edge, columns * pitch, rows * pitch)
+    return _Ground(bool(named), side, centres, font if font >= SMALLEST else 0.0, edge, columns * pitch, rows * pitch)
 
 
 @lru_cache(maxsize=4096)
-def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) -> str:
-    """Draw the only cell of a scene, with its name if `lettered`; most states share most cells."""
+def _cell(scene: Scene, centre: tuple[float, float], side: int, font: float) -> str:
+    """Draw the only cell of a scene, with its name if the font size is not 0; most states share most cells."""
     (cell,) = scene.names
     visited = Atom("visited", (cell,)) in scene.atoms
     x, y = centre[0] - side / 2, centre[1] - side / 2
     look = {"fill": DONE, "fill_opacity": 0.28} if visited and not scene.partial else {"fill": "none"}
     parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]
-    if lettered:
-        parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
+    if font:
+        parts.append(drawing.text(cell, x + 2, y + font, font_size=font, fill_opacity=0.75))
     required = any(goal.atom.predicate == "visited" for goal in scene.goals_of.get(cell, ()))
     if visited if scene.partial else required and not visited:
-        parts.append(
-            drawing.circle(*centre, side / 9, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5)
-        )
+        pellet = (centre[0], centre[1] + side * 0.18, side / 9)  # below the name
+        parts.append(drawing.circle(*pellet, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5))
     parts.append(marks(scene, cell, x + side - side / 6, y + side - side / 6, side / 7))
     return drawing.group(hint(scene, cell, "at-robot", "visited"), parts)
 
