@@ -160,8 +160,7 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
     task = Task(given)
     reading = time.process_time() - started
     limit = Limit(seconds=seconds, processor=True)
-    search = Search(0, task, limit)
-    search.begin(planner.policy)
+    search = Search(0, task, limit, planner.policy)
     spans, first = list[float](), 0.0
     with clock_of(limit) as clock:
         while search.outcome is None and len(spans) <= most:
@@ -193,9 +192,9 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
 
 
 def measured_in(checkout: Path, words: list[str]) -> dict | str:
-    """Return what a process with the package of a checkout measures, or the last line of its error."""
+    """Return what the program of a checkout measures in a process, or the last line of its error."""
     done = subprocess.run(
-        [sys.executable, str(Path(__file__)), "--one", *words],
+        [sys.executable, str(checkout / "benchmarks" / Path(__file__).name), "--one", *words],
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,
         text=True,
