@@ -36,7 +36,7 @@ from sgp.datasets.runs import (
 )
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, names
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, expected_one_of, names
 from sgp.evaluation.attempts import Attempt, ProblemBatch, RolloutRecorder, run_all, scores, subject_of
 from sgp.evaluation.scores import Measurement, Score, select, to_frame
 from sgp.files import write_text
@@ -291,6 +291,11 @@ def _opened(
         if isinstance(each, Planner):
             folder, decoding = source_of(each)
             add(open_run(folder), [decoding])
+        elif isinstance(each, str) and Path(each).name == each and each not in methods and not Path(each).exists():
+            raise InputError(
+                f"{each} holds no run.json and is no method that learns nothing; a method that learns is "
+                f"trained first; {expected_one_of(list_methods(), each)}"
+            )
         elif each not in methods:
             add(open_run(each), decodings)
     domains = dict.fromkeys(_domain_for(run, suite).name for run, _ in found.values() if methods) or suite.domains

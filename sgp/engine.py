@@ -38,7 +38,6 @@ from sgp.errors import (
     expected_one_of,
 )
 from sgp.planning.pddl import parse_plan
-from sgp.solving import stated_for, with_default
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,6 +164,9 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         if type(unified) is not UnifiedProblem:
             kind = type(unified).__name__
             return Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone", None
+        from sgp.planning.validation import confirm
+        from sgp.solving import stated_for, with_default
+
         try:
             writer, problem = _written(unified)
             run = self._run or sgp.run_for(problem)
@@ -176,8 +178,6 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         seconds = None if timeout is None else timeout - (time.perf_counter() - started)
         if seconds is not None and seconds <= 0:
             return Status.TIMEOUT, f"reading the problem took more than {timeout} s", None
-        from sgp.planning.validation import confirm
-
         planner = sgp.load_planner(run.folder, self._decoding)
         rollouts = planner.solve_many(tasks, with_default(sgp.Limit(seconds=seconds, memory=self._memory)))
         rollout = next((rollout for rollout in rollouts if rollout.solved), rollouts[0])

@@ -179,6 +179,8 @@ PROBLEM = sgp.load_suite("state-centric").problems("gripper", "interpolation")[0
         (lambda: sgp.train_on("contrastive-jumps", ["a"]), "'a' is no problem"),
         (lambda: sgp.train_on("contrastive-jumps", PROBLEM), "expected a list of at least one"),
         (lambda: sgp.evaluate("goal-count", 3), "expected a list of sgp"),
+        (lambda: sgp.evaluate("goalcount", "state-centric"), "did you mean 'goal-count'"),
+        (lambda: sgp.evaluate("state-centric", "state-centric"), "a method that learns is trained first"),
         (lambda: sgp.evaluate("goal-count", "state-centric", 3), "split is 3"),
         (lambda: sgp.evaluate("goal-count", "state-centric", jobs="2"), "jobs is '2'; expected a number of processes"),
         (lambda: sgp.load_suite("state-centric").problems("gripper", 3), "split is 3"),

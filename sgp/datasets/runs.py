@@ -100,7 +100,7 @@ class RunDraft:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A trained run in its folder. Metadata is read from `run.json`, never from names."""
 
@@ -111,6 +111,12 @@ class Run:
     def file(self, name: str) -> Path:
         """Path of a file that the run's method wrote under this name."""
         return self.folder / f"{self.prefix}{name}"
+
+    def __repr__(self) -> str:
+        method, variant, suite, domain, seed = (
+            self.record[name] for name in ("method", "variant", "suite", "domain", "seed")
+        )
+        return f"<Run of {method} {variant} on {domain} of {suite}, seed {seed}: {self.folder}>"
 
     def _repr_html_(self) -> str:
         names = ("variant", "domain", "suite", "seed", "trained")

@@ -361,6 +361,9 @@ class Search:
     def end(self, error: LimitReached | MemoryError) -> None:
         """End the search with the best path so far."""
         self.outcome, self.reason = outcome_of(error), str(error)
+        if self.outcome is Outcome.TIMEOUT and not self.reason:
+            kind = "CPU time" if self.limit.processor else "time"
+            self.reason = f"the limit on {kind} is reached; give a higher one, or try another decoding"
         self.nodes, self.choices = [], []
 
     def take(self, pool: Pool, place: int) -> None:
