@@ -147,6 +147,7 @@ def coverage_in_short() -> Table:
         "nothing changes": (ours, ["zero-change wl"]),
         "a random unvisited successor": (ours, ["random-successor unvisited"]),
         "Fast Downward, LAMA's first plan": (ours, ["fast-downward lama-first"]),
+        "Fast Downward, A* with LM-cut": (ours, ["fast-downward astar-lmcut"]),
     }
     rows, counts = [], {}
     for title, (frame, names) in lines.items():
