@@ -114,9 +114,11 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
         files[-1].write_text(problem.problem_pddl)
     page.locator("input[type=file]:not([webkitdirectory])").nth(2).set_input_files(files)
     page.wait_for_selector("text=small1.pddl")
+    page.wait_for_selector("[data-test-script-state=notRunning]")  # a page that is drawn anew can lose a file
     page.get_by_role("button", name="Train on these files").click()
-    page.wait_for_selector("text=expert plans by Fast Downward")
+    page.get_by_role("button", name="Solve", exact=True).wait_for(state="attached")  # there is a model now
     page.get_by_role("tab", name="Solve").click()
+    page.wait_for_selector("text=trained on own-")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector(".sgp[data-step]")
     assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
