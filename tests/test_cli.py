@@ -23,16 +23,16 @@ from sgp.datasets.recording import read_rollouts
 from sgp.datasets.runs import list_runs, open_run
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, select, to_frame, write_scores
+from sgp.experiments import bundle, record
 from sgp.experiments import listing as listings
-from sgp.experiments import record
 from sgp.installed import version
 from sgp.planning import validation
 from sgp.planning.pddl import parse_plan
 from sgp.viewer.playback import playback
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem, python
 
-COMMANDS = {"demo", "list", "generate", "import", "export", "experts", "train", "solve", "validate", "evaluate", "grid",
-            "scaling", "retrieve", "table", "map", "dashboard"}  # fmt: skip
+COMMANDS = {"demo", "list", "generate", "import", "export", "train", "solve", "validate", "evaluate", "grid",
+            "scaling", "retrieve", "table", "map", "dashboard", "site"}  # fmt: skip
 CASES = Path(__file__).parent / "cases"
 EMBEDPLAN = str(data_folder() / "measured" / "scores-embedplan.csv")
 runner = CliRunner()
@@ -407,11 +407,23 @@ def test_generate_import_experts_and_list(home, tmp_path):
     out = output_of("generate", "--domain", "visitall", "--size", 4, "--count", 3, "--seed", 1, "--out", tmp_path / "v")
     assert len(out.split()) == 3
     assert output_of("import", tmp_path / "v", "--suite", "grids").strip() == "grids/v: problems 3 (served by visitall)"
-    assert output_of("experts", "--suite", "grids", "--jobs", 2).strip() == "grids/v/problems: 3 of 3 with a plan"
+    made = runner.invoke(bundle.app, ["experts", "--suite", "grids", "--jobs", "2"], catch_exceptions=False)
+    assert made.stdout.strip() == "grids/v/problems: 3 of 3 with a plan"
     output_of("train", "--method", "zero-change", "--domain", "v", "--suite", "grids")
     out = output_of("list")
     for word in ("grids", "state-centric", "zero-change", "blocksworld"):
         assert word in out
+
+
+def test_expert_plans_are_refused_in_one_sentence(home):
+    for words, expected in (
+        ("--suite nope", "unknown suite 'nope'"),
+        ("--suite track --teacher x", "unknown teacher 'x'"),
+    ):
+        done = python("-m", "sgp.experiments.bundle", "experts", *words.split())
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"sgp: {expected}; expected one of")
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_full_disk_is_one_sentence_and_loses_nothing(home, files, monkeypatch):
@@ -488,9 +500,9 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(home, tmp_path):
-    output_of("generate", "--domain", "blocksworld", "--size", 13, "--count", 6, "--out", tmp_path / "blocks")
+    output_of("generate", "--domain", "blocksworld", "--size", 9, "--count", 6, "--out", tmp_path / "blocks")
     output_of("import", tmp_path / "blocks", "--suite", "mine")
-    command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--seconds", "2"]
+    command = ["sgp", "train", "--domain", "blocks", "--suite", "mine", "--jobs", "1", "--set", "boosting.rounds=3"]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -510,7 +522,8 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(home, tmp_path
     assert err.strip().splitlines()[-1] == "sgp: interrupted; run the same command again to resume"
     before = cached()
     assert 1 <= len(before) < 6
-    assert output_of(*command[1:]).strip() == "mine/blocks/problems: 6 of 6 with a plan"
+    assert open_run(output_of(*command[1:]).strip()).key.suite == "mine"
+    assert len(cached()) == 6
     assert before.items() <= cached().items(), "what was saved is not made again"
 
 

@@ -37,6 +37,7 @@ SUCCESSORS = {  # of commands that are gone
     "report": "sgp table --report FOLDER",
     "record": "python -m sgp.experiments.bundle rollouts",
     "ship": "python -m sgp.experiments.bundle planners",
+    "experts": "python -m sgp.experiments.bundle experts",
 }
 Parameters = ParamSpec("Parameters")
 HELP = tomllib.loads((Path(__file__).parent / "help.toml").read_text(encoding="utf-8"))  # by command and option

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sgp.cli import commands
-from sgp.cli.commands import HELP, command, console, limit_of, overrides_of, processes_of, words, workers_of
+from sgp.cli.commands import HELP, command, console, limit_of, overrides_of, words, workers_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
 from sgp.files import remove_old, write_text
 
@@ -226,32 +226,3 @@ def export(
 
     api.export(run, out)
     typer.echo(out)
-
-
-@command("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
-def experts(
-    suite: commands.Suite,
-    domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
-    splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
-    teacher: Annotated[str, typer.Option(help=HELP["experts"]["teacher"])] = "state-centric",
-    seconds: Annotated[float | None, typer.Option(min=1, help=HELP["experts"]["seconds"])] = None,
-    give_up: Annotated[int, typer.Option(min=0, help=HELP["experts"]["give_up"])] = 0,
-    retry: Annotated[bool, typer.Option("--retry", help="Try problems again that had no plan before.")] = False,
-    jobs: commands.Jobs = 0,
-) -> None:
-    """Make missing expert plans with Fast Downward."""
-    from dataclasses import replace
-
-    from sgp.datasets.experts import expert_plans
-    from sgp.datasets.suite import load_suite
-    from sgp.planning.experts import TEACHERS
-
-    if teacher not in TEACHERS:
-        raise ConfigurationError(f"unknown teacher '{teacher}'; {expected_one_of(TEACHERS, teacher)}")
-    stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
-    source = load_suite(suite)
-    for name in [source.domain(domain).name] if domain else source.domains:
-        for split in words(splits) or source.domain(name).splits:
-            plans = expert_plans(source, name, split, stages, processes_of(jobs), retry, patience=give_up)
-            solved = [plan for plan in plans.values() if plan.plan is not None]
-            typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")

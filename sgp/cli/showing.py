@@ -1,8 +1,9 @@
-"""Tables and reports, the demo, maps and the dashboard."""
+"""Tables and reports, the demo, maps, the dashboard and a static site."""
 
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import socket
 import sys
@@ -18,6 +19,8 @@ from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, MissingLibrary
 from sgp.files import write_text
 from sgp.installed import bundled, lacking
+
+logger = logging.getLogger(__name__)
 
 
 @command("table", "sgp table state-centric 1 --splits extrapolation")
@@ -117,6 +120,27 @@ def map_(
     for run in map(open_run, runs):
         for path in api.map_run(run, [*recorded_of(run.key), *(rollouts or ())]):
             typer.echo(path)
+
+
+@command("site", "sgp site --out site --most 20")
+def site(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    domain: Annotated[str, typer.Option(help="Only rollouts of this domain.")] = "",
+    most: Annotated[int | None, typer.Option(min=1, help=HELP["site"]["most"])] = None,
+    rollouts: Annotated[Path | None, typer.Option(help=HELP["site"]["rollouts"])] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help=HELP["site"]["overwrite"])] = False,
+) -> None:
+    """Write player, gallery, coverage and tour as HTML files, which any host serves and a browser opens."""
+    from sgp.reports.site import choose_rollouts, write_site
+    from sgp.viewer.library import recorded_folder, recorded_rollouts
+
+    found = recorded_rollouts(rollouts or recorded_folder())
+    for problem in found.damaged:
+        logger.warning("%s", problem)
+    chosen = choose_rollouts(found.rollouts, domain, most)
+    typer.echo(write_site(out, chosen, overwrite))
+    megabytes = sum(file.stat().st_size for file in out.rglob("*.html")) / 1e6
+    typer.echo(f"{len(chosen)} rollouts, {megabytes:.1f} MB", err=True)
 
 
 def server_command(port: int, browser: bool) -> list[str]:

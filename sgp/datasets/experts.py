@@ -25,6 +25,7 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
+_MAKE = "python -m sgp.experiments.bundle experts"
 _TEXTS = ("problem", "sha256", "planner", "configuration")  # fields of a plan
 _NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # errors of invalid JSON records
 
@@ -64,14 +65,14 @@ def read_plans(file: Path) -> list[ExpertPlan]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise StoreError(f"{file} is no text (byte {error.start}); remove it and run 'sgp experts'") from error
+        raise StoreError(f"{file} is no text (byte {error.start}); remove it and run '{_MAKE}'") from error
     plans = []
     for number, line in enumerate(lines, start=1):
         try:
             plans.append(_from_record(parse_json(line)))
         except (*_NO_RECORD, PlanError) as error:
             raise StoreError(
-                f"{file}, line {number}: no complete expert plan ({error!r}); remove the line and run 'sgp experts'"
+                f"{file}, line {number}: no complete expert plan ({error!r}); remove the line and run '{_MAKE}'"
             ) from error
     return plans
 

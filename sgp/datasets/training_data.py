@@ -224,7 +224,8 @@ def learning_texts(
             if kind is not Problems and not any(each.plan for each in part):
                 raise SuiteError(
                     f"{name} of suite {suite.name} has no {split} problem with an expert plan of at least one action; "
-                    "add problems, or give the expert planner more time with 'sgp experts --retry'"
+                    "add problems, or give the expert planner more time with "
+                    "'python -m sgp.experiments.bundle experts --retry'"
                 )
         parts.append(_texts(name, suite.domain_pddl(name), train, validation, suite.largest[name]))
     return Texts(kind, suite.name, tuple(parts))

@@ -1,4 +1,4 @@
-"""Planners and rollouts that come with the package: `python -m sgp.experiments.bundle planners` or `... rollouts`.
+"""Planners, rollouts and expert plans that come with the package, made by `python -m sgp.experiments.bundle`.
 
 The rollouts include the dashboard's tour: decisions of two methods, their training data, and a failure.
 """
@@ -6,9 +6,10 @@ The rollouts include the dashboard's tour: decisions of two methods, their train
 from __future__ import annotations
 
 import logging
+import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import typer
 
 from sgp.api import evaluate, train
+from sgp.datasets.experts import expert_plans
 from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
 from sgp.datasets.recording import records
@@ -25,12 +27,13 @@ from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLEncoder
 from sgp.encoders.wl_vocabulary import coloured_graph
-from sgp.errors import InputError, SuiteError
+from sgp.errors import ConfigurationError, InputError, SgpError, SuiteError, expected_one_of
 from sgp.evaluation.attempts import subject_of
 from sgp.experiments.joint import train_jointly
 from sgp.experiments.record import add_distances, record
 from sgp.files import write_json, write_text
 from sgp.methods.loading import load_planner, shipped_folder
+from sgp.planning.experts import TEACHERS
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.rollout import Rollout
@@ -129,6 +132,35 @@ def distances(
     files = [file for file in rollout_files(folder or recorded_folder()) if file.name.startswith(match)]
     for path in add_distances(files, space, seconds):
         typer.echo(path)
+
+
+TEACHER_HELP = (
+    "Expert planners: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge and "
+    "shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
+)
+
+
+@app.command()
+def experts(
+    suite: Annotated[str, typer.Option(help="Bundled or imported suite.")],
+    domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
+    splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
+    teacher: Annotated[str, typer.Option(help=TEACHER_HELP)] = "state-centric",
+    seconds: Annotated[float | None, typer.Option(min=1, help="Time limit of each search, not the teacher's.")] = None,
+    give_up: Annotated[int, typer.Option(min=0, help="Stop a split after so many failures in a row; 0: never.")] = 0,
+    retry: Annotated[bool, typer.Option("--retry", help="Try problems again that had no plan before.")] = False,
+    jobs: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Make missing expert plans with Fast Downward."""
+    if teacher not in TEACHERS:
+        raise ConfigurationError(f"unknown teacher '{teacher}'; {expected_one_of(TEACHERS, teacher)}")
+    stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
+    source = load_suite(suite)
+    for name in [source.domain(domain).name] if domain else source.domains:
+        for split in [each for each in splits.split(",") if each] or source.domain(name).splits:
+            plans = expert_plans(source, name, split, stages, jobs or cores(), retry, patience=give_up)
+            solved = [plan for plan in plans.values() if plan.plan is not None]
+            typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")
 
 
 TOUR_METHOD, TOUR_VARIANT = "state-centric", "wl-xgboost-delta"
@@ -273,4 +305,8 @@ def _numbers(vector: Any) -> list[float]:
 
 
 if __name__ == "__main__":
-    app()
+    try:
+        app()
+    except SgpError as error:
+        print(f"sgp: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -204,8 +204,8 @@ def train_jointly(
     `+by=dynamic` (on generated problems larger than all training problems, or on the largest of the suite if none can
     be generated). Without a `config`, suite `scaling` uses its paper's rules and others `LARGER_SIZES`. Missing expert
     plans are made by `QUICK`; a problem without a plan is left out of later trainings, too, until
-    `sgp experts --retry`. Without a limit on seconds, plans have at most L actions: the domain's bound, or three times
-    the mean length of the expert plans for the largest training problems.
+    `python -m sgp.experiments.bundle experts --retry`. Without a limit on seconds, plans have at most L actions: the
+    domain's bound, or three times the mean length of the expert plans for the largest training problems.
 
     `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
     Validation uses `jobs` processes or workers.

@@ -60,7 +60,8 @@ class Table:
         """Return the table in HTML, every word escaped."""
 
         def cells(words: Sequence[str], tag: str) -> str:
-            return "".join(f"<{tag}>{escape(word)}</{tag}>" for word in words)
+            tags = (tag if word else "td" for word in words)  # a header cell has words
+            return "".join(f"<{tag}>{escape(word)}</{tag}>" for tag, word in zip(tags, words, strict=True))
 
         rows = "".join(
             f'<tr class="{"heading" if row.heading else "published" if row.published else "own"}">'

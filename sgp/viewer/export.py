@@ -228,8 +228,8 @@ def script(name: Literal["player", "compare", "guess", "branches", "tour"]) -> s
     return "\n".join((Path(__file__).parent / f"{part}.js").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
-def html_page(data: dict[str, Any]) -> str:
-    """The page that plays the data of a rollout (`playback`) or of two (`comparison`)."""
+def html_page(data: dict[str, Any], above: str = "") -> str:
+    """The page that plays the data of a rollout (`playback`) or of two (`comparison`), below the markup `above`."""
     # A name can contain "</script>" or "<!--": within JSON every "<" can be escaped.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     sides = data.get("sides", [data])
@@ -237,7 +237,7 @@ def html_page(data: dict[str, Any]) -> str:
     view = script("compare" if "sides" in data else "player")
     # The page's policy allows no external content, whatever the names in the data.
     page = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
-    return page.substitute(title=title, data=embedded, script=view)
+    return page.substitute(title=title, data=embedded, script=view, above=above)
 
 
 def export_html(

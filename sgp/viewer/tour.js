@@ -34,7 +34,7 @@ function barTable(rows) {
   };
   const lines = rows.map((row) =>
     box("tr", row.chosen ? "chosen" : "",
-      box("th", "", row.label),
+      box(row.label ? "th" : "td", "", row.label),
       box("td", "words", row.words),
       box("td", "bars", ...row.values.map((value, place) => bar(row, value, place))),
       box("td", "numbers", ...row.shown.map((each) => box("div", "", each))),
@@ -42,13 +42,16 @@ function barTable(rows) {
   return box("table", ranked ? "ranked" : rows.length > 12 ? "many" : "", box("tbody", "", ...lines));
 }
 
-export default ({ data: bytes, parentElement, setTriggerValue }) => {
-  const { scenes, graph, bars, heading } = JSON.parse(new TextDecoder().decode(bytes));
-  const row = parentElement.querySelector(".row");
+/** Draw a stop, which has the fields of `Stop` in tour.py, into an element of class `row`. */
+function drawStop(row, { scenes, graph, bars, heading }) {
   const chart = graph ? drawing(graph) : bars.length ? barTable(bars) : null;
   row.classList.toggle("both", scenes.length > 0 && chart !== null);
   const pictures = box("div", "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
   row.replaceChildren(...(scenes.length ? [pictures] : []), ...(chart ? [figure("chart", heading, chart)] : []));
+}
+
+export default ({ data: bytes, parentElement, setTriggerValue }) => {
+  drawStop(parentElement.querySelector(".row"), JSON.parse(new TextDecoder().decode(bytes)));
   const known = mounted.has(parentElement);
   mounted.set(parentElement, setTriggerValue);
   if (known) return;

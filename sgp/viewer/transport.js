@@ -36,7 +36,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
   const speeds = h("select", { "aria-label": "Speed", title: "Speed (+ and −)",
     onchange: (event) => { speed = Number(event.target.value); } },
     ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`))); // prettier-ignore
-  const said = h("p", { class: "why", "aria-live": "polite" });
+  const said = h("p", { class: "why", "aria-live": "polite", tabindex: "0" }); // long words are scrolled
   const close = button("Close", "Close (Esc)", () => {});
   const listed = [
     ["→ or k, ← or j", `next ${unit}, ${unit} before`],

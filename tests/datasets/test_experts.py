@@ -163,7 +163,7 @@ RECORD = b'{"problem": "p", "sha256": "", "planner": "", "configuration": "", "s
 )
 def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_path, content):
     (tmp_path / "train.jsonl").write_bytes(content)
-    with pytest.raises(StoreError, match=r"train\.jsonl.* (is no text|no complete expert plan) .*sgp experts"):
+    with pytest.raises(StoreError, match=r"train\.jsonl.* (is no text|no complete expert plan) .*bundle experts"):
         store.read_plans(tmp_path / "train.jsonl")
     (tmp_path / "cached.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"cached\.json.* (is no complete JSON|no expert plan) "):
