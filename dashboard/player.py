@@ -66,9 +66,9 @@ def show_growing_player(
     show()
 
 
-def offer_page(data: Mapping[str, Any], stem: str) -> None:
-    """A download of the player as one HTML file, which opens at the step of the address."""
-    there = {**data, "start": number("step", 1)}  # what is called for a download has no session
+def offer_page(data: Mapping[str, Any], stem: str, first: int = 1) -> None:
+    """A download of the player as one HTML file, which opens at the step of the address, else at the `first`."""
+    there = {**data, "start": number("step", first)}  # what is called for a download has no session
     st.download_button(
         "HTML player, one file",
         lambda: sgp.viewer.html_page(there),

@@ -3,6 +3,7 @@
 import sources
 import streamlit as st
 from basics import css, encoded, hearing, in_order, number, run_page, select
+from player import offer_page
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -52,6 +53,8 @@ def show(data: dict) -> None:
         data=encoded({"comparison": data, "step": number("step", 0)}),
         on_step_change=hearing(key, "step", remember),
     )
+    with st.container(key="export"):
+        offer_page(data, f"{data['domain']}-{data['problem']}-compared", first=0)
 
 
 def main() -> None:

@@ -41,6 +41,9 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     return values
 
 
+_LETTERS = 20  # pixels: the font size of names
+
+
 def draw(scene: Scene) -> str:
     """Draw rooms side by side, each with a place for every ball, and the robot in its room.
 
@@ -49,10 +52,18 @@ def draw(scene: Scene) -> str:
     rooms, grippers, robots = scene.unary("room"), scene.unary("gripper"), scene.unary("at-robby")
     balls = sorted((name for name in scene.names if name not in {*rooms, *grippers}), key=natural)
     labels = _short_names(balls)
-    widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
+    widest = max((breadth(label, _LETTERS) + 8 for label in labels.values()), default=0)
     discs = {
         ball: token(
-            scene, ball, label, OBJECT_COLOUR, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
+            scene,
+            ball,
+            label,
+            OBJECT_COLOUR,
+            hint(scene, ball, "at", "carry"),
+            height=26,
+            width=widest,
+            round_=True,
+            letters=_LETTERS,
         )
         for ball, label in labels.items()
     }
@@ -63,7 +74,7 @@ def draw(scene: Scene) -> str:
         inside = [ball if (ball, room) in there else "" for ball in balls]
         strip = Box(robot.width, robot.height, robot.at if room in robots else lambda x, y: "")
         content = column([_shelf(inside, discs), strip], gap=10)
-        frames.append(framed(words(room, 12, font_weight="bold"), content, hint=hint(scene, room), class_="room"))
+        frames.append(framed(words(room, _LETTERS, font_weight="bold"), content, hint=hint(scene, room), class_="room"))
     content = flow(frames, max([WIDEST, *(frame.width for frame in frames)]), gap=14)
     placed = {ball for ball, room in at if room in rooms} | {ball for ball, gripper in carry if gripper in grippers}
     lost = [discs[ball] for ball in balls if ball not in placed]
@@ -105,30 +116,32 @@ def _robot(scene: Scene, grippers: Sequence[str], discs: Mapping[str, Box]) -> B
     claws = [_claw(scene, gripper, discs) for gripper in grippers]
 
     def body(x: float, y: float) -> str:
-        plate = drawing.rect(x, y, 58, 34, rx=8, fill=ROBOT.fill, stroke="currentColor")
-        wheels = [drawing.circle(x + dx, y + 38, 5, fill="currentColor") for dx in (14, 44)]
-        label = drawing.text("robot", x + 29, y + 21, text_anchor="middle", fill=ROBOT.ink)
+        plate = drawing.rect(x, y, 66, 34, rx=8, fill=ROBOT.fill, stroke="currentColor")
+        wheels = [drawing.circle(x + dx, y + 38, 5, fill="currentColor") for dx in (14, 52)]
+        label = drawing.text("robot", x + 33, y + 23, text_anchor="middle", font_size=_LETTERS, fill=ROBOT.ink)
         return drawing.group("robot", [plate, *wheels, label], class_="robot", data_object="robot")
 
-    return flow([Box(58, 44, body), *claws], WIDEST / 2, gap=10)
+    return flow([Box(66, 44, body), *claws], WIDEST / 2, gap=6)
 
 
 def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
     """Draw a gripper: spread fingers if it is free, or closed around the held balls."""
     held = [ball for ball, where in scene.pairs("carry") if where == gripper and ball in discs]
     free = gripper in scene.unary("free")
-    content = flow([discs[ball] for ball in held], WIDEST / 2, gap=2) if held else words("free" if free else "", 10)
+    content = (
+        flow([discs[ball] for ball in held], WIDEST / 2, gap=2) if held else words("free" if free else "", _LETTERS)
+    )
     widest = max((disc.width for disc in discs.values()), default=0)  # the width is the same with and without a ball
-    width = max(content.width, breadth(gripper, 10), widest) + 14
+    width = max(content.width, breadth(gripper, _LETTERS), breadth("free", _LETTERS), widest) + 14
 
     def at(x: float, y: float) -> str:
-        claw = fingers(x + 4, x + width - 4, y + 14, y + 38, y + 46, 4 if free else -5)
-        name = drawing.text(gripper, x + width / 2, y + 10, text_anchor="middle", font_size=10)
+        claw = fingers(x + 4, x + width - 4, y + 20, y + 44, y + 52, 4 if free else -5)
+        name = drawing.text(gripper, x + width / 2, y + 15, text_anchor="middle", font_size=_LETTERS)
         status = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
-        inner = content.at(x + (width - content.width) / 2, y + 18)
+        inner = content.at(x + (width - content.width) / 2, y + 24)
         return drawing.group(f"{gripper}: {status or 'closed'}", [claw, name, inner])
 
-    return Box(width, 48, at)
+    return Box(width, 54, at)
 
 
 DOMAIN = builtin_domain(

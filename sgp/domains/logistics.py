@@ -39,7 +39,7 @@ def generate(
     return problem_pddl(f"logistics-{len(objects)}-{len(goal)}", "logistics", objects, init, goal)
 
 
-_LOCATION, _LETTERS = 104, 18  # pixels: the width of a location, the font size of names
+_LOCATION, _LETTERS = 104, 20  # pixels: the width of a location, the font size of names
 _LINES = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
 
 

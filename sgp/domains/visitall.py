@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from math import ceil
 
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.domain import Generator, Scene, Slots, pick, problem_pddl
 from sgp.domains.drawing.boxes import SMALLEST, Box, breadth
-from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
+from sgp.domains.drawing.places import NEIGHBOURS, Spots, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
 from sgp.domains.maps import reachable
 from sgp.planning.pddl import Atom
+
+_NAMED = 5  # columns or rows of a grid whose cells have names
 
 
 def generate(rng: Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
@@ -61,6 +65,7 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
 def draw(scene: Scene) -> str:
     """Draw the grid by the cells' names (walls between unconnected neighbours), or cells and their links.
 
+    The cells of a large grid have no names; its columns and rows have numbers.
     A visited cell is shaded, a cell that must be visited has a pellet, and satisfied goals are checked.
     """
     robots, visited = scene.unary("at-robot"), set(scene.unary("visited"))
@@ -103,7 +108,7 @@ class _Ground:
     named: bool  # whether the cells' names determine their positions
     side: int  # of a cell, in pixels
     centres: Mapping[str, tuple[float, float]]
-    font: float  # the font size of the cells' names, 0 if they do not fit
+    font: float  # the font size of the cells' names, 0 if there are none
     edge: str
     width: float
     height: float
@@ -122,7 +127,36 @@ def _ground(scene: Scene) -> _Ground:
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
     font = min(17.0, (side - 4) / max(breadth(cell, 1) for cell in cells)) if cells else 0.0
     edge = walls(spots, linked, side, side) if named else _links(centres, linked)
-    return _Ground(bool(named), side, centres, font if font >= SMALLEST else 0.0, edge, columns * pitch, rows * pitch)
+    width, height = columns * pitch, rows * pitch
+    if named and max(columns, rows) > _NAMED:
+        return _Ground(True, side, *_numbered(spots, side, edge, width, height))
+    return _Ground(bool(named), side, centres, font if font >= SMALLEST else 0.0, edge, width, height)
+
+
+def _numbered(
+    spots: Spots, side: int, edge: str, width: float, height: float
+) -> tuple[Mapping[str, tuple[float, float]], float, str, float, float]:
+    """Number columns and rows of a grid, as its cells' names do; return the last fields of its ground."""
+    size = max(width, height) * 0.05
+    heads = [dict[int, str](), dict[int, str]()]
+    for cell, spot in spots.items():
+        for axis, number in enumerate(re.findall(r"\d+", cell)[-2:]):
+            heads[axis][spot[axis]] = number
+    room = max(breadth(number, size) for axis in heads for number in axis.values()) + 6
+    every = ceil(room / side)
+    across = [
+        drawing.text(number, room + (at + 0.5) * side, size, font_size=size, text_anchor="middle")
+        for at, number in heads[0].items()
+        if at % every == 0
+    ]
+    down = [
+        drawing.text(number, room - 6, room + (at + 0.5) * side + size * 0.36, font_size=size, text_anchor="end")
+        for at, number in heads[1].items()
+        if at % every == 0
+    ]
+    centres = {cell: (room + (x + 0.5) * side, room + (y + 0.5) * side) for cell, (x, y) in spots.items()}
+    moved = drawing.element("g", [edge], transform=f"translate({room:.1f} {room:.1f})")
+    return centres, 0.0, "".join([moved, *across, *down]), width + room, height + room
 
 
 @lru_cache(maxsize=4096)

@@ -100,7 +100,7 @@ const STYLE = `
 .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
-.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 16px var(--st-font, system-ui, sans-serif); fill: var(--ink); }
+.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 21px var(--st-font, system-ui, sans-serif); fill: var(--ink); }
 .sgp .ruler svg { width: 100%; height: auto; display: block; } .sgp .ruler .tick { cursor: pointer; }
 .sgp .beside { display: grid; gap: 8px; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr); min-width: 0; min-height: 0; }
 .sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
@@ -125,7 +125,7 @@ const STYLE = `
   .sgp .bar { position: sticky; top: var(--sgp-top, 0px); z-index: 5; background: var(--paper); }
   .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
   .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
-  .sgp:not(.large) .main { grid-template-rows: minmax(0, 7fr) minmax(0, 7fr); }
+  .sgp:not(.large) .main { grid-template-rows: minmax(0, 15fr) minmax(0, 13fr); }
   .sgp:not(.large) .side { display: flex; flex-direction: column; }
   .sgp:not(.large) .pictures section { display: flex; flex-direction: column; } .sgp:not(.large) .picture { height: auto; flex: 1; }
   .sgp:not(.large) .map .layers { aspect-ratio: auto; flex: 1; }

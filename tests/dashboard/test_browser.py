@@ -14,6 +14,7 @@ from tests.browsing import expect, expect_stop, press, watched
 
 pytestmark = pytest.mark.browser
 SECONDS = 60_000
+LETTERS = "(all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().d)"  # pixels
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +221,37 @@ def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     page.wait_for_url(re.compile(r"step=\d{2,}"))
     page.reload()
     page.locator('.compare[data-step]:not([data-step="0"])').wait_for()
+
+
+def test_a_comparison_has_each_map_below_its_own_board_and_is_exported_where_the_user_is(page, address, tmp_path):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{address}/compare?domain=gripper&step=4")
+    page.wait_for_selector('.compare[data-step="4"]')
+    for side in (0, 1):
+        board = page.locator(".compared section").nth(side).bounding_box()
+        found = page.locator(".compare .map").nth(side).bounding_box()
+        assert board["x"] - 1 <= found["x"]
+        assert found["x"] + found["width"] <= board["x"] + board["width"] + 1
+        assert found["y"] + found["height"] <= 768
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML player, one file").click()
+    download.value.save_as(tmp_path / "compared.html")
+    exported = page.context.new_page()
+    exported.goto((tmp_path / "compared.html").as_uri())
+    exported.wait_for_selector('.compare[data-step="4"]')
+    exported.close()
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
+def test_letters_of_state_and_goal_have_at_least_ten_pixels(page, address, domain):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{address}/?domain={domain}&step=5")
+    page.wait_for_selector('.sgp[data-step="4"]')
+    sizes = page.locator(".sgp .pictures text").evaluate_all(LETTERS)
+    assert sizes
+    assert min(sizes) >= 10
+    page.set_viewport_size({"width": 1360, "height": 1000})
 
 
 def test_a_copied_link_opens_the_same_step(page, address):

@@ -49,7 +49,7 @@ def open_(browser, address):
     page.close()
 
 
-def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store):
+def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store, tmp_path):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
     page.wait_for_selector(".tree button")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
@@ -67,6 +67,13 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     page.wait_for_selector(".tree button >> nth=1")
     page.wait_for_selector(f'.sgp[data-step="3"] {BRANCHES}')  # the whole branch is drawn
     assert taken in page.locator(".tree button[aria-pressed=true]").text_content()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML player, one file").click()
+    download.value.save_as(tmp_path / "branch.html")
+    exported = page.context.browser.new_page()
+    exported.goto((tmp_path / "branch.html").as_uri())
+    exported.wait_for_selector('.sgp[data-step="3"]')
+    exported.close()
     press(page, "ArrowLeft")
     expect_step(page, 2, seconds=30)
     assert "⚑ forced" in page.locator("tr.chosen").inner_text()

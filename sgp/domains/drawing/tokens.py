@@ -97,8 +97,8 @@ def token(
     The outline is thick and green if all goals of the object hold. The object's name is an attribute, by which the
     player moves it from one drawing to the next.
     """
-    size = max(float(SMALLEST), min(letters, height - 7))
-    wide = min(max(width, height, breadth(label, size) + 10), 220)
+    size = max(float(SMALLEST), min(letters, height - 5))
+    wide = min(max(width, height, breadth(label, size) + 8), 220)
     goals = scene.goals_of.get(name, ())
     done = bool(goals) and all(map(scene.holds, goals))
     outline = {"stroke": DONE, "stroke_width": 3} if done else {"stroke": "currentColor", "stroke_width": 1}
@@ -126,7 +126,7 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
     if not boxes:
         return NOTHING
     title = "anywhere" if scene.partial else "nowhere"
-    return framed(words(title, 14), flow(boxes, width - 16), width, hint=title, dashed=True)
+    return framed(words(title, 20), flow(boxes, width - 16), width, hint=title, dashed=True)
 
 
 def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
