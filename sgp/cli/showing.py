@@ -140,7 +140,7 @@ def site(
     chosen = choose_rollouts(found.rollouts, domain, most)
     typer.echo(write_site(out, chosen, overwrite))
     megabytes = sum(file.stat().st_size for file in out.rglob("*.html")) / 1e6
-    typer.echo(f"{len(chosen)} rollouts, {megabytes:.1f} MB", err=True)
+    typer.echo(f"{len(chosen)} rollout{'s' * (len(chosen) > 1)}, {megabytes:.1f} MB", err=True)
 
 
 def server_command(port: int, browser: bool) -> list[str]:

@@ -5,7 +5,7 @@ const filters = document.querySelector("form");
 
 function show() {
   const chosen = new FormData(filters);
-  const fits = (item) => [...chosen].every(([name, value]) => !value || item.dataset[name].split("|").includes(value));
+  const fits = (item) => [...chosen].every(([name, value]) => !value || item.dataset[name].split("\n").includes(value));
   for (const item of gallery.children) item.hidden = !fits(item);
   const shown = [...gallery.children].filter((item) => !item.hidden).length;
   filters.querySelector("output").textContent = `${shown} of ${gallery.children.length} rollouts`;

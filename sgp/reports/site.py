@@ -70,7 +70,7 @@ def choose_rollouts(rollouts: Sequence[Recorded], domain: str = "", most: int | 
     before = Counter[tuple[str, str]]()  # rollouts of the same domain and outcome
     places = []
     for each in chosen:
-        kind = each.about.domain, each.head["outcome"]
+        kind = each.about.domain, str(each.head.get("outcome"))
         places.append(before[kind])
         before[kind] += 1
     first = sorted(range(len(chosen)), key=places.__getitem__)[:most]
@@ -124,16 +124,9 @@ def _write_player(out: Path, recorded: Recorded) -> _Entry:
     back += '<a href="../index.html" style="color: light-dark(#00568a, #7cc0f2)">All rollouts</a></nav>\n'
     write_text(out / address, html_page(data, back))
     expert = data["expert"] and data["expert"]["length"]
-    facts = (
-        recorded.about.suite,
-        data["domain"],
-        data["problem"],
-        data["model"],
-        data["outcome"],
-        data["length"],
-        expert,
-    )
-    return _Entry(address, *facts, svg=drawn_state(recorded, len(recorded.steps) + 1))
+    facts = {name: data[name] for name in ("domain", "problem", "outcome", "length")}
+    last = drawn_state(recorded, len(recorded.steps) + 1)
+    return _Entry(address, recorded.about.suite, planner=data["model"], expert=expert, svg=last, **facts)
 
 
 def _gallery(entries: Sequence[_Entry]) -> Iterator[str]:
@@ -151,7 +144,7 @@ def _gallery(entries: Sequence[_Entry]) -> Iterator[str]:
     yield "<form hidden>" + _choice("domain", sorted({each.domain for each in entries})) + _choice("outcome", outcomes)
     yield "<output></output></form>\n<ul class=gallery>"
     for each in entries:
-        outcome = each.outcome if each.solved else f"not solved|{each.outcome}"
+        outcome = each.outcome if each.solved else f"not solved\n{each.outcome}"
         length = f"{each.length} actions" + ("" if each.expert is None else f", expert {each.expert}")
         ended = "solved" if each.solved else f"not solved ({each.outcome})"
         yield (

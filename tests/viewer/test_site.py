@@ -42,7 +42,7 @@ def test_a_small_site_has_every_page_that_it_links_to(tmp_path):
     out = tmp_path / "site"
     done = site_with("--out", out, "--most", 1, "--domain", "gripper")
     assert (done.exit_code, done.stdout) == (0, f"{out / 'index.html'}\n")
-    assert "1 rollouts, " in done.stderr
+    assert "1 rollout, " in done.stderr
     pages = pages_of(out)
     assert {file.name for file in out.iterdir()} == {"index.html", "coverage.html", "tour.html", "rollouts"}
     assert len(pages) == 4
