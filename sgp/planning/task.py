@@ -57,8 +57,9 @@ class Successor(NamedTuple):
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
-    All actions are instantiated on first use with `mode` "grounded", or if they fit into a share of the process's
-    memory (`instantiation`). Otherwise, and with "lifted", only the actions applicable in a state are instantiated.
+    All actions are instantiated on first use with `mode` "grounded", or if they are few (`instantiation`), or for a
+    lookahead if they fit into a share of the process's memory. Otherwise, and with "lifted", only the actions
+    applicable in a state are instantiated.
     Candidates are the same in both modes. States live as long as their task: use a task for one batch of rollouts.
 
     `objects` are in the order of the PDDL, the domain's constants first; `size` is their number. `changing` has the
@@ -128,13 +129,20 @@ class Task:
         return symmetric_objects(self._index)
 
     @cached_property
-    def model(self) -> GroundModel | None:
-        """All reachable actions and atoms as arrays; None if actions are instantiated on demand."""
+    def _small_model(self) -> GroundModel | None:
+        """The model of a task of at most MOST_INSTANCES instances of a schema, or of mode "grounded"; else None."""
         if self._mode == "lifted":
             return None
         with suppress(TooLarge):
-            most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
+            most = None if self._mode == "grounded" else MOST_INSTANCES
             return GroundModel(self._index, self._indices, not self.missing_static, most)
+        return None
+
+    @cached_property
+    def model(self) -> GroundModel | None:
+        """All reachable actions and atoms as arrays; None if actions are instantiated on demand."""
+        if self._mode == "lifted" or self._small_model is not None:
+            return self._small_model
         # With very many initially applicable actions, only one per class of interchangeable objects is listed.
         if not self.has_many_actions:
             in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
@@ -190,7 +198,8 @@ class Task:
         that differ only in interchangeable objects.
         """
         fluents = self.fluent_array(state)
-        if self.model is None or self.joins(representatives):
+        # One step does not pay for the instantiation of a large task's actions.
+        if (limits.one_step and self._small_model is None) or self.joins(representatives):
             few = representatives or self.has_many_actions
             instances, result = self.lifted.search(fluents, abstraction, limits, few)
         else:
@@ -288,9 +297,10 @@ class Task:
 
     def is_relaxed_dead_end(self, state: State) -> bool:
         """Whether a state is a dead end under delete relaxation (h_max infinite); False for large or lifted tasks."""
-        if self.joins(representatives=True) or self.model is None or len(self.model) > MOST_INSTANCES:
+        model = self._small_model
+        if model is None or len(model) > MOST_INSTANCES:
             return False
-        return self.model.is_relaxed_dead_end(self.fluents(state))
+        return model.is_relaxed_dead_end(self.fluents(state))
 
     @cached_property
     def has_many_actions(self) -> bool:
