@@ -171,7 +171,9 @@ def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, At
     make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))))
     rows = np.empty((256, schemas.widest[0]), np.int32)
     forms = Forms.of(np.ones(0, np.bool_), np.zeros(0, np.int32), 1)
-    met, rows = instances(atoms, schemas, np.zeros(count, np.int32), forms, False, rows, in_all, most, stop_flag())
+    ranks, within = np.zeros(count, np.int32), np.empty(0, np.int32)  # neither symmetry nor a restriction
+    mask = np.empty(0, np.bool_)
+    met, rows = instances(atoms, schemas, ranks, forms, False, within, mask, rows, in_all, most, stop_flag())
     check_limits()
     if met > in_all:
         raise TooLarge
@@ -207,7 +209,8 @@ class LiftedModel:
         schemas, indexes = schemas_of(index)
         symmetric, kinds = symmetric_objects(index)
         atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
-        self._lifted = Lifted(atoms, schemas, Goal(_NOTHING, _NOTHING, static_goal_holds), _NOTHING)
+        no_goal, constants = Goal(_NOTHING, _NOTHING, static_goal_holds), len(index.domain.constants)
+        self._lifted = Lifted(atoms, schemas, no_goal, _NOTHING, constants)
         wanted, unwanted = (np.unique(self._numbered(index.goal(sign))) for sign in (True, False))
         self._goal_atoms = int(self._lifted.atoms.counts[0])  # goal atoms have the first numbers
         fluent = index.domain.fluent_predicates

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, find_atom, list_of_several, number_of
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import Ints, Ints2D, Mask2D, Words, grow
+from sgp.planning.hash_table import Ints, Ints2D, Mask, Mask2D, Words, grow
 from sgp.planning.novelty_forms import Forms, is_unseen
 from sgp.planning.operators import CSR, has, is_in
 from sgp.planning.symmetry import is_representative
@@ -47,9 +47,13 @@ class Rows(NamedTuple):
 
 
 class Schemas(NamedTuple):
-    """Action schemas; each has one step per parameter, in binding order."""
+    """Action schemas in o binding orders, each with one step per parameter.
 
-    steps: Ints  # [s + 1], start of each schema's steps
+    The first s orders are those of the s schemas; further orders begin with each parameter of each schema in turn.
+    """
+
+    schema_of: Ints  # [o]
+    steps: Ints  # [o + 1], start of each order's steps
     parameters: Ints  # [t], parameter that the step binds
     remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
     fits: Mask2D  # [t, n], whether the object has one of the parameter's types
@@ -183,6 +187,8 @@ def instances(
     ranks: Ints,
     forms: Forms,
     only_new: bool,
+    within: Ints,
+    is_within: Mask,
     rows: Ints2D,
     most: int,
     most_bindings: int,
@@ -192,9 +198,11 @@ def instances(
 
     A row has the schema and its arguments. `ranks` [n] are the ranks of objects within their classes: there is one of
     the instances that differ only in interchangeable objects; with ranks of 0 there are all. With `only_new`, instances
-    must add an atom with an unseen form. The search stops with a number above `most` for more instances than `most`, or
-    for more bindings of a prefix of a schema's parameters than `most_bindings`. The number is FULL if the atom table is
-    full. `rows` is a buffer, replaced if too small. The result is incomplete once `stop` [1] is true.
+    must add an atom with an unseen form. With objects `within`, also given as the mask `is_within` [n], instances must
+    have one of them as an argument; with an empty mask, they need not. The search stops with a number above `most` for
+    more instances than `most`, or for more bindings of a prefix of a schema's parameters than `most_bindings`. The
+    number is FULL if the atom table is full. `rows` is a buffer, replaced if too small. The result is incomplete once
+    `stop` [1] is true.
     """
     count = 0
     literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
@@ -210,8 +218,13 @@ def instances(
     source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
     given, number = np.zeros((schemas.widest[0], len(ranks)), np.int32), 0
     bindings = np.zeros(schemas.widest[0] + 1, np.int64)
-    for schema in range(len(schemas.steps) - 1):
-        begin, steps = schemas.steps[schema], schemas.steps[schema + 1] - schemas.steps[schema]
+    restricted, base = len(is_within) > 0, len(schemas.first_checks.indptr) - 1
+    for order in range(base if restricted else 0, len(schemas.schema_of) if restricted else base):
+        schema, begin, steps = (
+            schemas.schema_of[order],
+            schemas.steps[order],
+            schemas.steps[order + 1] - schemas.steps[order],
+        )
         parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
         bindings[:] = 0
         holds, first_checks = True, schemas.first_checks
@@ -238,7 +251,10 @@ def instances(
                 number += 1
                 source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[step], number
                 fewest = value_ends[step + 1] - value_ends[step]
-                for place in range(source_ends[step], source_ends[step + 1]):
+                sources_from = source_ends[step]
+                if restricted and depth == 0:
+                    following[depth], sources_from = 0, source_ends[step + 1]
+                for place in range(sources_from, source_ends[step + 1]):
                     which = _list_of(slots, keys, places, terms, sources, place, bound, row)
                     size = lists[which, SIZE] if which >= 0 else np.int32(0)
                     if size <= fewest:
@@ -252,6 +268,11 @@ def instances(
                 if atom >= 0:
                     following[depth] = links[atom, sources[here, COLUMN], NEXT]
                     value = arguments[atom, sources[here, PLACE]]
+            elif restricted and depth == 0:
+                atom = following[depth] if following[depth] < len(within) else -1
+                if atom >= 0:
+                    following[depth] += 1
+                    value = within[atom]
             else:
                 atom = following[depth] if following[depth] < value_ends[step + 1] else -1
                 if atom >= 0:
@@ -261,6 +282,8 @@ def instances(
                 depth -= 1
                 continue
             if not fits[step, value]:
+                continue
+            if restricted and parameter < parameters[0] and is_within[value]:  # found in an earlier order
                 continue
             if not exact:
                 if given[depth, value] == numbers[depth]:

@@ -24,12 +24,20 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
     """Return the schemas of a problem, and the atom indexes of joins, with `only_static` of static literals alone."""
     builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
     built = [builder.schema(schema, counts) for schema in index.schemas]
-    steps = [step for _, steps_of in built for step in steps_of]
+    orders = [(number, steps_of) for number, (_, steps_of) in enumerate(built)]
+    if not only_static:
+        orders += [
+            (number, builder.schema(schema, counts, first)[1])
+            for number, schema in enumerate(index.schemas)
+            for first in range(len(schema.parameters))
+        ]
+    steps = [step for _, steps_of in orders for step in steps_of]
     first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in built]) for part in range(5))
     indexes = Indexes.of(builder.indexes, objects, index.arity)
     predicates, positive, terms = ([literal[part] for literal in builder.literals] for part in range(3))
-    ends = np.cumsum([0, *(len(steps_of) for _, steps_of in built)])
+    ends = np.cumsum([0, *(len(steps_of) for _, steps_of in orders)])
     schemas = Schemas(
+        schema_of=np.array([number for number, _ in orders], np.int32),
         steps=ends.astype(np.int32),
         parameters=np.array([step.parameter for step in steps], np.int32),
         remaining_slots=np.array([step.remaining_slots for step in steps], np.int32),
@@ -65,16 +73,20 @@ def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
 
 
 def _binding_order(
-    schema: Schema, literals: Iterable[Literal], counts: Mapping[str, tuple[int, ...]], fitting: Sequence[int]
+    schema: Schema,
+    literals: Iterable[Literal],
+    counts: Mapping[str, tuple[int, ...]],
+    fitting: Sequence[int],
+    first: int | None,
 ) -> list[int]:
-    """Return the parameters of a schema in the binding order of joins, fewest estimated objects first.
+    """Return the parameters of a schema in the binding order of joins: `first`, then fewest estimated objects first.
 
     The estimate assumes that a literal's atoms are uniformly distributed: `counts` has the number of each predicate's
     atoms, and of the objects at each position. `fitting` has the number of objects of each parameter's types.
     """
     names = [parameter.name for parameter in schema.parameters]
     atoms = [atom for atom, positive in literals if positive and atom.predicate != "="]
-    order: list[int] = []
+    order = [] if first is None else [first]
 
     def estimate(place: int) -> float:
         estimates = [float(fitting[place])]
@@ -111,13 +123,18 @@ class _Builder:
         self.literals: list[tuple[int, bool, list[int]]] = []
         self.indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
 
-    def schema(self, schema: Schema, counts: Mapping[str, tuple[int, ...]]) -> tuple[list[list[int]], list[_Step]]:
-        """Return lists of literals (without parameters, needed, forbidden, added, deleted), and the steps in order."""
+    def schema(
+        self, schema: Schema, counts: Mapping[str, tuple[int, ...]], first: int | None = None
+    ) -> tuple[list[list[int]], list[_Step]]:
+        """Return lists of literals (without parameters, needed, forbidden, added, deleted), and the steps in order.
+
+        The steps begin with parameter `first`, if it is given.
+        """
         names = [parameter.name for parameter in schema.parameters]
         fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
         left_out = self._fluent if self._only_static else ()
         joined = [literal for literal in schema.precondition if literal.atom.predicate not in left_out]
-        order = _binding_order(schema, joined, counts, [int(mask.sum()) for mask in fits])
+        order = _binding_order(schema, joined, counts, [int(mask.sum()) for mask in fits], first)
         bound_at = {names[place]: step for step, place in enumerate(order)}
 
         def complete_at(literal: Literal) -> int:

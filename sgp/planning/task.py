@@ -199,11 +199,12 @@ class Task:
         """
         fluents = self.fluent_array(state)
         # One step does not pay for the instantiation of a large task's actions.
-        if (limits.one_step and self._small_model is None) or self.joins(representatives):
+        model = self._small_model if limits.one_step else self.model
+        if model is None or self.joins(representatives):
             few = representatives or self.has_many_actions
             instances, result = self.lifted.search(fluents, abstraction, limits, few)
         else:
-            instances, result = self.model.search(fluents, abstraction, limits, representatives)
+            instances, result = model.search(fluents, abstraction, limits, representatives)
         return Candidates(self, state, fluents, result, instances)
 
     def after(self, state: State, action: Action) -> State:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Words, Words2D, find_row, grow, insert_keys
+from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_row, grow, insert_keys
 from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atoms
 from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
 from sgp.planning.operators import (
@@ -57,6 +57,7 @@ class Lifted(NamedTuple):
     schemas: Schemas
     goal: Goal
     static: Ints  # static atoms
+    constants: int  # number of the domain's constants, the first objects
 
 
 class SearchLimits(NamedTuple):
@@ -165,6 +166,7 @@ def search_states(
         added_room, deleted_room = np.empty(most_adds, np.int32), np.empty(most_deletes, np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
         ranks = np.zeros(len(atoms.signatures), np.int32)
+        within, is_within = np.empty(len(ranks), np.int32), np.zeros(len(ranks), np.bool_)
     # The root state: bit set, identity, masks of the goal.
     root_bits, identity, atom_count = present.copy(), state_identity(state), len(predicates)
     positive_goal, negative_goal = np.zeros(atom_count, np.bool_), np.zeros(atom_count, np.bool_)
@@ -205,17 +207,24 @@ def search_states(
                 turn_all(atoms, node_diff)
                 if representatives:
                     rank_objects(atoms.symmetric, atoms.signatures, ranks)
+                only_new, some = not (may_reach_goal or node == 0), -1
+                if only_new:
+                    before = _changed_in(result, result.steps[parent, PARENT])
+                    some = _write_affected(lifted, before, node_diff, representatives, ranks, within, is_within)
                 total, rows = instances(
                     atoms,
                     schemas,
                     ranks,
                     forms,
-                    not (may_reach_goal or node == 0),
+                    only_new,
+                    within[: max(some, 0)],
+                    is_within if some >= 0 else is_within[:0],
                     rows,
                     max_instances,
                     UNLIMITED,
                     stop,
                 )
+                is_within[within[: max(some, 0)]] = False
                 if total < 0 or total > max_instances:
                     return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
             for index in range(total):
@@ -389,6 +398,73 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
                 total += 1
     written[:total].sort()
     return total
+
+
+@compiled
+def _write_affected(
+    lifted: Lifted, before: Ints, now: Ints, representatives: bool, ranks: Ints, within: Ints, is_within: Mask
+) -> int:
+    """Write the objects of which each new instance of a node has one, and return their number; -1 if any may be new.
+
+    New instances are those that are applicable and represent others in this node, and not both in its parent. The two
+    differ from the root state in `now` and in `before`, ascending. New instances have an object of a changed atom, or
+    one of the first of a class of interchangeable objects that such an object left or joined.
+    """
+    atoms, count, classes = lifted.atoms, 0, 0
+    changed = np.empty(len(before) + len(now), np.int32)
+    first = second = changes = 0
+    while first < len(before) or second < len(now):
+        if second == len(now) or (first < len(before) and before[first] < now[second]):
+            changed[changes] = before[first]
+            first += 1
+        elif first == len(before) or now[second] < before[first]:
+            changed[changes] = now[second]
+            second += 1
+        else:
+            first += 1
+            second += 1
+            continue
+        changes += 1
+    needs_false = len(lifted.schemas.forbids.indices) > 0
+    for atom in changed[:changes]:
+        enables, any_object = needs_false or has(atoms.true, atom), True
+        for argument in atoms.arguments[atom]:
+            if argument < 0:
+                break
+            any_object = any_object and argument < lifted.constants
+            if not is_within[argument] and (enables or (representatives and atoms.symmetric[argument])):
+                is_within[argument] = True
+                within[count] = argument
+                count += 1
+        if enables and any_object:
+            is_within[within[:count]] = False
+            return -1
+    if not representatives:
+        return count
+    signatures = np.empty(2 * count, np.uint64)
+    for which in range(count):
+        if atoms.symmetric[within[which]]:
+            signature = atoms.signatures[within[which]]
+            signatures[classes] = signatures[classes + 1] = signature
+            for atom in changed[:changes]:
+                for place in range(atoms.arguments.shape[1]):
+                    if atoms.arguments[atom, place] == within[which]:
+                        if has(atoms.true, atom):
+                            signatures[classes] -= atoms.marks[atom, place]
+                        else:
+                            signatures[classes] += atoms.marks[atom, place]
+            classes += 2
+    most = lifted.schemas.widest[0] - 1  # a representative has no later member of a class
+    for number in range(len(ranks) if classes > 0 else 0):
+        if ranks[number] < most and atoms.symmetric[number] and not is_within[number]:
+            found = False
+            for which in range(classes):
+                found = found or signatures[which] == atoms.signatures[number]
+            if found:
+                is_within[number] = True
+                within[count] = number
+                count += 1
+    return count
 
 
 @compiled
