@@ -63,10 +63,10 @@ def select(
     return chosen
 
 
-def several(label: str, options: Iterable[str], name: str) -> list[str]:
-    """A filter that is part of the address; nothing chosen means everything."""
+def several(label: str, options: Iterable[str], name: str, about: str | None = None) -> list[str]:
+    """A filter that is part of the address, with an explanation; nothing chosen means everything."""
     listed = in_order(options)
-    return st.multiselect(label, listed, key=name, bind="query-params", placeholder="all") or listed
+    return st.multiselect(label, listed, key=name, bind="query-params", placeholder="all", help=about) or listed
 
 
 def number(name: str, default: int) -> int:

@@ -1,10 +1,15 @@
 """Data of the pages, cached and shared by all sessions; no page changes them."""
 
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 import pandas
 import streamlit as st
+from basics import plain
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -78,6 +83,29 @@ def family(suite: str, method: str) -> tuple[int, str]:
     """The place of a method among those of a suite: the suite's own one first, then baselines, as a sort key."""
     first = (suite, *FAMILIES)
     return first.index(method) if method in first else len(first), method
+
+
+@cache
+def _words() -> dict[str, str]:
+    return tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+
+
+def words_in(names: Iterable[str]) -> dict[str, str]:
+    """The known words in names of planners and splits with their meanings."""
+    known = _words()
+    parts = {part for name in names for part in re.split(r"[ +=]", name)}
+    parts |= {piece for part in parts - set(known) for piece in part.split("-")}
+    return {word: meaning for word, meaning in known.items() if word in parts}
+
+
+def about(name: str) -> str:
+    """What the words in a name mean, a line each."""
+    return "\n".join(f"{word}: {meaning}" for word, meaning in words_in([name]).items())
+
+
+def about_all(names: Iterable[str]) -> str:
+    """What the words in names mean, as a list in Markdown."""
+    return "\n".join(f"- **{plain(word)}**: {plain(meaning)}" for word, meaning in words_in(names).items())
 
 
 @st.cache_resource(show_spinner=False)

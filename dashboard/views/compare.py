@@ -74,10 +74,11 @@ def main() -> None:
         named = {problem[1]: problem for problem in problems if problem[0] == domain}
         problem = named[select("Problem", list(named), "problem")]
     sides = problems[problem]
+    about = sources.about_all(sides)
     with columns[2]:
-        left = sides[select("Left", list(sides), "left")]
+        left = sides[select("Left", list(sides), "left", help=about)]
     with columns[3]:
-        right = sides[select("Right", list(sides), "right", default=1)]
+        right = sides[select("Right", list(sides), "right", default=1, help=about)]
     show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
 
 

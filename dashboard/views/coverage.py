@@ -90,7 +90,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
         selection_mode="single-cell",
         on_select="rerun",
         column_config={
-            "planner": st.column_config.TextColumn(pinned=len(places) > 4, width=232),
+            "planner": st.column_config.TextColumn(pinned=len(places) > 4, width=232, help=sources.about_all(planners)),
             **{heading: st.column_config.Column(width=262) for heading in shares},  # a paper's interval is seen whole
         },
     )
@@ -271,12 +271,21 @@ def main() -> None:
     with columns[1]:
         usual = ["extrapolation"] if "extrapolation" in splits else []
         chosen_splits = (
-            st.multiselect("Splits", splits, usual, key="splits", bind="query-params", placeholder="all") or splits
+            st.multiselect(
+                "Splits",
+                splits,
+                usual,
+                key="splits",
+                bind="query-params",
+                placeholder="all",
+                help=sources.about_all(splits),
+            )
+            or splits
         )
     with columns[2]:
         domains = several("Domains", in_order(covered["domain"]), "domains")
     with columns[3]:
-        planners = several("Planners", in_order(covered["planner"]), "planners")
+        planners = several("Planners", covered["planner"], "planners", sources.about_all(covered["planner"].unique()))
     covered = covered[covered["domain"].isin(domains) & covered["planner"].isin(planners)]
     places = in_order(covered[["domain", "split"]].itertuples(index=False, name=None))
     places = [(domain, split) for domain, split in places if split in chosen_splits]

@@ -206,7 +206,12 @@ def show_recorded() -> None:
     present = {kind for _, failure in found for kind in failure.kinds}
     with st.container(horizontal=True, gap="medium"):
         domains = pills("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
-        models = several("Models", [each.about.model for each, _ in found], "models")
+        models = several(
+            "Models",
+            [each.about.model for each, _ in found],
+            "models",
+            sources.about_all(each.about.model for each, _ in found),
+        )
     kinds = pills("What happened", [kind.value for kind in sgp.analysis.FailureKind if kind in present], "kinds")
     shown = [
         (each, failure)
@@ -280,7 +285,7 @@ def show_measured() -> None:
         kinds = pills("What happened", list(unsolved["kind"]), "kinds")
         domains = pills("Domains", list(unsolved["domain"]), "domains")
         splits = pills("Splits", list(unsolved["split"]), "splits")
-        planners = several("Planners", list(unsolved["planner"]), "planners")
+        planners = several("Planners", unsolved["planner"], "planners", sources.about_all(unsolved["planner"].unique()))
 
     def chosen(rows: pandas.DataFrame) -> pandas.DataFrame:
         for name, values in {"domain": domains, "split": splits, "planner": planners}.items():

@@ -150,7 +150,7 @@ def main() -> None:
         file = found[titles.index(select("Recorded steps", titles, "file"))]
     with columns[3]:
         models = {each.title: each for each in file.models}
-        model = models[select("Model", list(models), "model")]
+        model = models[select("Model", list(models), "model", help=sources.about_all(models))]
     with columns[2]:
         pools = select("Candidates", file.pools, "pools")
     words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}

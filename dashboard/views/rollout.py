@@ -42,7 +42,8 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
         titles = in_order(LIBRARY.address_of(each)[name] for each in left)
         title = next((each for each in titles if alike(each, wanted.get(name))), titles[0])
         title = wanted[name] if wanted.get(name) in titles else title
-        choices.append({"name": name.capitalize(), "options": titles, "chosen": title})
+        about = sources.about(title) if name == "model" else ""
+        choices.append({"name": name.capitalize(), "options": titles, "chosen": title, "about": about})
         left = [each for each in left if LIBRARY.address_of(each)[name] == title]
     return left[0], choices
 
@@ -76,7 +77,7 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
     for planner, found in pooled.groupby("planner", sort=False):
         cells = {row.split: row for row in found.itertuples()}
         shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
-        rows.append({"planner": planner, "own": planner == own.title, "cells": shown})
+        rows.append({"planner": planner, "about": sources.about(planner), "own": planner == own.title, "cells": shown})
     rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
 
@@ -90,7 +91,7 @@ def cell(split: int, found) -> dict:
 def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
     """A split with the number of problems that most of its planners were measured on."""
     counts = [row["cells"][number]["n"] for row in rows if row["cells"][number]]
-    return {"name": split, "n": max(counts, key=counts.count, default="")}
+    return {"name": split, "about": sources.about(split), "n": max(counts, key=counts.count, default="")}
 
 
 def show_exports(recorded: Recorded, data: dict) -> None:

@@ -114,7 +114,8 @@ def run_of(runs: list[dict[str, Any]], about: Subject) -> dict[str, Any] | None:
 def choice(name: str, titles: list[str], default: str | None) -> str:
     """A choice of the start; another one begins without branches."""
     index = titles.index(default) if default in titles else 0
-    return select(name.capitalize(), titles, name, index, drops=["step", "branch"])
+    about = sources.about_all(titles) if name == "model" else None
+    return select(name.capitalize(), titles, name, index, drops=["step", "branch"], help=about)
 
 
 def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:

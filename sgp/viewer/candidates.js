@@ -4,17 +4,17 @@ const ROWS = 60; // candidates shown before "show all"
 const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
 
 const MARKS = {
-  chosen: ["✔", "chosen"],
-  goal: ["★", "goal"],
-  tied: ["=", "tied"],
-  visited: ["↺", "visited"],
-  collapsed: ["≡", "same as"],
-  rejected: ["✕", "rejected"],
-  expert: ["▲", "expert"],
-  forced: ["⚑", "forced"],
-  best: ["◆", "best"],
-  beam: ["∥", "beam"],
-  greedy: ["○", "greedy"],
+  chosen: ["✔", "chosen", "the planner takes it"],
+  goal: ["★", "goal", "all goals are satisfied there"],
+  tied: ["=", "tied", "same lowest cost as another candidate"],
+  visited: ["↺", "visited", "its state was visited before"],
+  collapsed: ["≡", "same as", "identical to that candidate for the model; only one of them is considered"],
+  rejected: ["✕", "rejected", "the model assigns infinite cost"],
+  expert: ["▲", "expert", "a state that the expert's plan reaches later than any state so far"],
+  forced: ["⚑", "forced", "selected by the user, not the model"],
+  best: ["◆", "best", "proved to be on a shortest plan"],
+  beam: ["∥", "beam", "kept in the beam beside the chosen one"],
+  greedy: ["○", "greedy", "what greedy search would choose"],
 };
 const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["path", 1], ["left", 1], ["open", 1], ["notes"]];
 const MEANINGS = {
@@ -25,6 +25,8 @@ const MEANINGS = {
   left: "actions of a shortest plan from there; two numbers are a lower and an upper bound",
   open: "unsatisfied goals",
 };
+const LEGEND = [...Object.entries(MEANINGS), ...Object.values(MARKS).map(([, word, meaning]) => [word, meaning])]
+  .map(([word, meaning]) => `${word}: ${meaning}`).join("; "); // prettier-ignore
 const hasBounds = (rollout) => rollout.steps.some((step) => step.candidates.some((candidate) => candidate.left !== undefined));
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -81,10 +83,10 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
   return { element: h("section", { class: "candidates" }, title, scroll, more), scroll, render };
 }
 
-/** A mark's symbol and words; "same as" names the other candidate. */
+/** A mark's symbol, words and meaning; "same as" names the other candidate. */
 function markOf(mark, candidate) {
-  const [symbol, words] = MARKS[mark];
-  return [symbol, mark === "collapsed" && candidate.same_as !== null ? `${words} ${candidate.same_as + 1}` : words];
+  const [symbol, words, meaning] = MARKS[mark];
+  return [symbol, mark === "collapsed" && candidate.same_as !== null ? `${words} ${candidate.same_as + 1}` : words, meaning];
 }
 
 /** A row of the candidates' table, whose cells are written only where they change. */

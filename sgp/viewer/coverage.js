@@ -9,8 +9,8 @@ function coverageTable({ domain, splits, rows }) {
       h("b", {}, PLAIN(found.value)), h("small", {}, `${PLAIN(found.low)}–${PLAIN(found.high)}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
     : h("td", { class: "faint" }, "—"); // prettier-ignore
   const body = rows.map((row) => h("tr", { class: row.own ? "own" : "", "aria-current": row.own ? "true" : null },
-    h("th", { scope: "row" }, row.own ? "▸ " : "", row.planner), ...row.cells.map(cell))); // prettier-ignore
-  const heads = splits.map((split) => h("th", { scope: "col" }, split.name, ...(split.n ? [h("small", {}, `n = ${split.n}`)] : [])));
+    h("th", { scope: "row", title: row.about }, row.own ? "▸ " : "", row.planner), ...row.cells.map(cell))); // prettier-ignore
+  const heads = splits.map((split) => h("th", { scope: "col", title: split.about }, split.name, ...(split.n ? [h("small", {}, `n = ${split.n}`)] : [])));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Coverage in ${domain}` },
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "planner"), ...heads)), h("tbody", {}, ...body))); // prettier-ignore
   const known = rows.some((row) => row.own) ? "" : "; this planner was not measured";

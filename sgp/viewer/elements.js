@@ -42,7 +42,7 @@ const ICONS = { first: "M3 2v12M13 2 5 8l8 6z", back: "M12 2 4 8l8 6z", play: "M
 const icon = (name) =>
   s("svg", { viewBox: "0 0 16 16", width: 13, height: 13, class: "icon", "aria-hidden": "true" }, s("path", { d: ICONS[name] }));
 
-const badge = (symbol, words) => h("span", { class: "badge" }, `${symbol} ${words}`);
+const badge = (symbol, words, title = null) => h("span", { class: "badge", title }, `${symbol} ${words}`);
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 const signed = (value) => (value < 0 ? number(value) : `+${number(value)}`);

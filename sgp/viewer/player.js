@@ -18,12 +18,6 @@ const KEYS = [
 ];
 const BRANCH_KEY = ["b", "branch: continue from the picked candidate instead of the chosen one"]; // where the host can plan
 const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
-const LEGEND =
-  "Δ to best: cost above the lowest; left: actions of a shortest plan from there (two numbers: lower and upper bound); open: number of unsatisfied goals; visited: its state was visited before; " +
-  "same as 2: identical to candidate 2 for the model (only that one is considered); tied: same lowest cost; rejected: the model assigns infinite cost; " +
-  "expert: a state that the expert's plan reaches later than any state so far; " +
-  "forced: selected by the user, not the model; best: proved to be on a shortest plan; " +
-  "path: cost of the whole path, which beam search compares; beam: kept in the beam beside the chosen one; greedy: what greedy search would choose.";
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
   "Hover an action or an atom to read it in English.";
@@ -64,7 +58,7 @@ export function mount(host, rollout, options = {}) {
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
-    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), h("p", {}, POINTING),
+    notes: [h("h3", {}, "The table"), h("p", {}, `${LEGEND}.`), h("p", {}, POINTING),
       ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : [])],
     onMove() {
       picked = pointed = null;
@@ -270,8 +264,8 @@ export function mount(host, rollout, options = {}) {
 
 /** What another rollout is chosen by, where the host has several: a box each, whose options depend on those before. */
 function choiceBoxes({ choices = [], onChoose }) {
-  return choices.map(({ name, options: titles, chosen }) =>
-    h("select", { class: "choose", "aria-label": name, title: `${name}: ${chosen}`, onchange: (event) => onChoose(name, event.target.value) },
+  return choices.map(({ name, options: titles, chosen, about }) =>
+    h("select", { class: "choose", "aria-label": name, title: `${name}: ${chosen}${about && `\n${about}`}`, onchange: (event) => onChoose(name, event.target.value) },
       ...titles.map((each) => h("option", { value: each, selected: each === chosen }, each)))); // prettier-ignore
 }
 

@@ -122,7 +122,8 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     names = sgp.recorded_rollouts().address_of(rollout)
     for name in ("domain", "model", "problem"):
         page.get_by_label(name.capitalize()).select_option(names[name])
-        page.get_by_title(f"{name.capitalize()}: {names[name]}", exact=True).wait_for()
+        chosen = re.escape(f"{name.capitalize()}: {names[name]}")
+        page.get_by_title(re.compile(rf"^{chosen}(\n|$)")).wait_for()  # below it, the words of a model's name explained
         expect(page.locator(".sgp")).to_have_count(1)  # the previous player is gone
     page.wait_for_selector('.sgp[data-step="0"]')
     data = playback(rollout)
@@ -136,6 +137,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     page.locator("tr.picked").wait_for()
     assert page.locator(".choice .why").inner_text().startswith("Picked ")
     assert page.locator(".map .point").count() > 1
+    assert page.locator(".badge").get_by_text("chosen").get_attribute("title") == "the planner takes it"
     page.wait_for_url("**step=4*")
     page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
     page.wait_for_url("**/what_if?*step=4*")
@@ -173,6 +175,7 @@ def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     scores = select(sgp.load_scores(), domain=about.domain, suite=about.suite, metric="coverage", size=None)
     assert page.locator(".coverage tbody tr").count() == scores.planner.nunique()
     own = page.locator(".coverage .own")
+    assert f"{about.planner.method}: " in own.locator("th").get_attribute("title")
     assert own.locator("th").inner_text() == f"▸ {about.planner.title}"
     own_scores = select(scores, planner=about.planner.title, split=about.split)
     (cell,) = sgp.experiments.pool_seeds(own_scores, ["planner"]).itertuples()

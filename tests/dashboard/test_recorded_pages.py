@@ -1,5 +1,6 @@
 """Rollout, Guess the move, Next state and Tour without a browser: choices, addresses, missing and damaged data."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,24 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
     model = opened["model"].replace("(solved)", "(horizon)")
     app = open_page("rollout", domain="logistics", model=model.replace("horizon", "solved"))
     assert address(app)["model"] == model
+
+
+def test_every_word_of_a_planners_name_is_explained(open_page):
+    app = open_page("coverage", splits="")
+    known = tomllib.loads((DASHBOARD / "words.toml").read_text(encoding="utf-8"))
+    scores = sgp.load_scores()
+    names = {*scores["planner"][scores["metric"] == "coverage"]}
+    names |= {each.about.model for each in sgp.recorded_rollouts().rollouts}
+    names |= {model.title for file in sgp.viewer.retrieved_files()[0] for model in file.models}
+    for word in {word for name in names for word in re.split(r"[ +=]", name)} - set(known):
+        unknown = [piece for piece in word.split("-") if piece not in known and not piece.isdecimal()]
+        assert not unknown or word in ("·", "by", "most"), (
+            f"dashboard/words.toml does not explain {unknown} of '{word}'"
+        )
+    about = choice(app, "Planners").help
+    assert all(f"**{word}**" in about for word in ("nameless", "symt", "regrounding"))
+    compared = choice(open_page("compare"), "Left").help
+    assert "seed" in compared
 
 
 def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
