@@ -3,7 +3,8 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -45,22 +46,39 @@ def in_order(values: Iterable) -> list:
 
 
 def select(
-    label: str, options: Sequence[str], name: str, default: int = 0, drops: Sequence[str] = (), **more: Any
+    label: str,
+    options: Sequence[str],
+    name: str,
+    default: int = 0,
+    drops: Sequence[str] = (),
+    address: MutableMapping[str, str] | None = None,
+    **more: Any,
 ) -> str:
     """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
 
-    A new choice removes the parameters `drops`. Links name models with their outcome in parentheses.
+    A new choice removes the parameters `drops`. Links name models with their outcome in parentheses. An `address` of
+    `one_entry` is changed in place of the browser's.
     """
-    requested = st.query_params.get(name, "")
+    address = st.query_params if address is None else address
+    requested = address.get(name, "")
     requested = requested if requested in options else requested.split(" (")[0]
     index = options.index(requested) if requested in options else min(default, len(options) - 1)
     # The options can depend on other choices, so each set of options is a widget of its own.
     chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
     if requested != chosen:
         for other in drops if requested else ():
-            st.query_params.pop(other, None)
-        st.query_params[name] = chosen
+            address.pop(other, None)
+        address[name] = chosen
     return chosen
+
+
+@contextmanager
+def one_entry() -> Iterator[dict[str, str]]:
+    """The address as a dict, whose changes become one entry of the browser's history at the end of the block."""
+    address = st.query_params.to_dict()
+    yield address
+    if address != st.query_params.to_dict():
+        st.query_params.from_dict(address)
 
 
 def several(label: str, options: Iterable[str], name: str, about: str | None = None) -> list[str]:

@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import css, encoded, hearing, in_order, number, run_page, select
+from basics import css, encoded, hearing, in_order, number, one_entry, run_page, select
 from player import offer_page
 
 import sgp
@@ -68,17 +68,18 @@ def main() -> None:
         return
     st.html(STYLE)
     columns = st.columns([2, 2, 4, 4])
-    with columns[0]:
-        domain = select("Domain", in_order(name for name, _, _ in problems), "domain")
-    with columns[1]:
-        named = {problem[1]: problem for problem in problems if problem[0] == domain}
-        problem = named[select("Problem", list(named), "problem")]
-    sides = problems[problem]
-    about = sources.about_all(sides)
-    with columns[2]:
-        left = sides[select("Left", list(sides), "left", help=about)]
-    with columns[3]:
-        right = sides[select("Right", list(sides), "right", default=1, help=about)]
+    with one_entry() as address:
+        with columns[0]:
+            domain = select("Domain", in_order(name for name, _, _ in problems), "domain", address=address)
+        with columns[1]:
+            named = {problem[1]: problem for problem in problems if problem[0] == domain}
+            problem = named[select("Problem", list(named), "problem", address=address)]
+        sides = problems[problem]
+        about = sources.about_all(sides)
+        with columns[2]:
+            left = sides[select("Left", list(sides), "left", address=address, help=about)]
+        with columns[3]:
+            right = sides[select("Right", list(sides), "right", default=1, address=address, help=about)]
     show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
 
 

@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import encoded, hearing, in_order, number, run_page, select
+from basics import encoded, hearing, in_order, number, one_entry, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -15,11 +15,12 @@ quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.script("guess"))
 def choose() -> Recorded:
     """The rollout by domain, problem and model, as in the address."""
     left = [each for each in LIBRARY.rollouts if each.head.get("steps")]
-    for column, name in zip(st.columns([2, 1, 4]), ("domain", "problem", "model"), strict=True):
-        titles = in_order(LIBRARY.address_of(each)[name] for each in left)
-        with column:
-            chosen = select(name.capitalize(), titles, name, drops=["step"])
-        left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
+    with one_entry() as address:
+        for column, name in zip(st.columns([2, 1, 4]), ("domain", "problem", "model"), strict=True):
+            titles = in_order(LIBRARY.address_of(each)[name] for each in left)
+            with column:
+                chosen = select(name.capitalize(), titles, name, drops=["step"], address=address)
+            left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
     return left[0]
 
 

@@ -11,7 +11,7 @@ import sources
 import streamlit as st
 import weights
 import work
-from basics import css, encoded, plain, run_page, select
+from basics import css, encoded, one_entry, plain, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -69,14 +69,14 @@ def runs_stamp() -> tuple[tuple[str, int], ...]:
     return tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in run_folders())
 
 
-def choose() -> dict[str, Any]:
-    """Domain, model and problem, as in the address. The model's run or a record can be missing."""
+def choose(address: dict[str, str]) -> dict[str, Any]:
+    """Domain, model and problem, as in `address`. The model's run or a record can be missing."""
     records, runs = sources.library().rollouts, trained(runs_stamp())
     left, middle, right = st.columns([1, 2, 1])
     unsolved = [each for each in records if each.head["outcome"] != "solved" and each.head["steps"]]
     unsolved.sort(key=lambda each: run_of(runs, each.about) is None)  # those with a run first
     with left:
-        domain = choice("domain", domains(), next((each.about.domain for each in unsolved), None))
+        domain = choice(address, "domain", domains(), next((each.about.domain for each in unsolved), None))
     unsolved = [each for each in unsolved if each.about.domain == domain]
     models = {each["about"].model: each["about"] for each in runs if each["about"].domain == domain}
     models |= {
@@ -87,11 +87,11 @@ def choose() -> dict[str, Any]:
     if not models:
         return {"domain": domain, "model": None}
     with middle:
-        model = choice("model", list(models), next((each.about.model for each in unsolved), None))
+        model = choice(address, "model", list(models), next((each.about.model for each in unsolved), None))
     names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
     first = next((each.head["name"] for each in unsolved if each.about.model == model), None)
     with right:
-        problem = choice("problem", [*names, *(name for name in problems(domain) if name not in names)], first)
+        problem = choice(address, "problem", [*names, *(name for name in problems(domain) if name not in names)], first)
     about = models[model]
     run = run_of(runs, about)
     return {
@@ -111,11 +111,11 @@ def run_of(runs: list[dict[str, Any]], about: Subject) -> dict[str, Any] | None:
     return next((each for each in runs if (each["about"].domain, each["about"].model) == wanted), None)
 
 
-def choice(name: str, titles: list[str], default: str | None) -> str:
+def choice(address: dict[str, str], name: str, titles: list[str], default: str | None) -> str:
     """A choice of the start; another one begins without branches."""
     index = titles.index(default) if default in titles else 0
     about = sources.about_all(titles) if name == "model" else None
-    return select(name.capitalize(), titles, name, index, drops=["step", "branch"], help=about)
+    return select(name.capitalize(), titles, name, index, drops=["step", "branch"], address=address, help=about)
 
 
 def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
@@ -299,7 +299,8 @@ def show_actions(
 
 def main() -> None:
     """The page."""
-    start = choose()
+    with one_entry() as address:
+        start = choose(address)
     if start["model"] is None:
         st.info(f"No model for {start['domain']} is recorded or trained yet; train one with `sgp train` or `sgp demo`.")
         return

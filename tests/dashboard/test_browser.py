@@ -287,6 +287,16 @@ def test_a_choice_is_one_entry_of_the_history(page, address):
     assert page.url == opened
 
 
+@pytest.mark.parametrize(("name", "last"), [("compare", "right"), ("guess", "model"), ("what_if", "problem")])
+def test_the_first_choices_of_a_page_are_one_entry_of_the_history(page, address, name, last):
+    page.goto("about:blank")
+    length = page.evaluate("history.length")
+    page.goto(f"{address}/{name}")
+    page.wait_for_url(f"**{last}=**")
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    assert page.evaluate("history.length") == length + 2
+
+
 def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_user(page, address, tmp_path):
     page.goto(f"{address}/?domain=visitall&step=3")
     page.wait_for_selector(".sgp[data-step]")

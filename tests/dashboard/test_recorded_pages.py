@@ -132,6 +132,14 @@ def test_nothing_leaves_the_machine_and_no_traceback_reaches_a_user():
     assert config["server"]["address"] == "localhost"
 
 
+def test_the_dates_below_every_page_are_those_of_the_scores(open_page):
+    notes = " ".join(sgp.load_scores()["note"])
+    dates = sorted(re.findall(r"\d{4}-\d\d-\d\d", notes))
+    footer = f"Bundled scores: measured from {dates[0]} to {dates[-1]} on 2 cores;"
+    assert set(re.findall(r"\d+ cores", notes)) == {"2 cores"}
+    assert footer in words(open_page("tour"))
+
+
 def test_a_rollout_to_guess_stands_in_the_address_and_another_begins_at_its_start(open_page):
     app = open_page("guess")
     first = sgp.recorded_rollouts().rollouts[0]
