@@ -155,6 +155,8 @@ def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(p
         page.goto(f"{address}/?domain=logistics&step=5")
         page.wait_for_selector('.sgp[data-step="4"]')
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+        head = page.locator("[data-testid=stHeader]").bounding_box()
+        assert page.locator(".sgp").bounding_box()["y"] >= head["y"] + head["height"] + 3, "room for the focus frame"
         for part in shown:
             box = page.locator(f".sgp {part}").first.bounding_box()
             assert box["y"] >= 0
