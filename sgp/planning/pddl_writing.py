@@ -28,6 +28,7 @@ from sgp.planning.declarations import (
 
 _VARIABLE = re.compile(r"\?[^\s()]+")
 _SAME: Mapping[str, str] = {}  # no name changes
+_ROW = 4000  # objects in a line of a written problem
 _STRIPS = ":strips :typing :negative-preconditions :equality"
 
 
@@ -70,14 +71,16 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
 def write_problem(written: AsWritten, costs: bool = False) -> str:
     """Write the problem that belongs to the output of `write_domain`.
 
-    Objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow its stack.
+    Up to 4,000 objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow
+    its stack; VAL's parser has 10,000 entries for the objects of a type.
     """
     problem = written.problem
     total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]
     init = [*map(str, problem.init), *([*total, *problem.values] if costs else [])]
     metric = "\n  (:metric minimize (total-cost))" if costs and problem.minimised else ""
-    rows = [list(group) for _, group in groupby(problem.objects, key=attrgetter("types"))]
-    typed = _typed([row[-1] for row in rows], type_names(written.domain))
+    same = [list(group) for _, group in groupby(problem.objects, key=attrgetter("types"))]
+    rows = [row[begin : begin + _ROW] for row in same for begin in range(0, len(row), _ROW)]
+    typed = _typed([row[-1] for row in rows], type_names(written.domain), always=len(rows) > 1)
     objects = [" ".join([*(name for name, _ in row[:-1]), last]) for row, last in zip(rows, typed, strict=True)]
     goal = written.goal.parts if isinstance(written.goal, Formula) and written.goal.kind == "and" else (written.goal,)
     return _problem("p", "d", objects, init, map(condition_text, goal), metric)
@@ -134,14 +137,15 @@ def _section(keyword: str, items: Sequence[str]) -> str:
     return f"({keyword} {' '.join(items)})" if items else ""
 
 
-def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> list[str]:
-    """Return the entries of a typed list; untyped if `names`, the new type names, has only the root."""
+def _typed(parameters: Iterable[Parameter], names: Mapping[str, str], always: bool = False) -> list[str]:
+    """Return the entries of a typed list; untyped if `names` of types has only the root, unless `always`."""
 
     def entry(name: str, types: Sequence[str]) -> str:
         kinds = " ".join(names.get(kind, kind) for kind in types)
         return f"{name} - {kinds}" if len(types) == 1 else f"{name} - (either {kinds})"
 
-    return [name if len(names) == 1 else entry(name, types) for name, types in parameters]
+    untyped = len(names) == 1 and not always
+    return [name if untyped else entry(name, types) for name, types in parameters]
 
 
 def type_names(domain: DomainText) -> dict[str, str]:

@@ -216,22 +216,24 @@ def pieces(written: AsWritten, plan: Sequence[Action], length: int) -> Iterator[
     for start in range(0, len(plan), length):
         actions, init, goal = plan[start : start + length], sorted(simulation.state), written.goal
         if start + length < len(plan):
-            met = set(init)
+            simulation.met = set(init)
             for action in actions:
                 if simulation.apply(action):
                     break  # not applicable: this piece is not valid
-                met |= simulation.state
-            goal = Formula("and", tuple(Literal(atom, atom in simulation.state) for atom in sorted(met)))
+            state = [Literal(atom, atom in simulation.state) for atom in sorted(simulation.met)]
+            parts = [tuple(state[begin : begin + length]) for begin in range(0, len(state), length)]
+            goal = Formula("and", tuple(Formula("and", part) for part in parts))  # short ones for VAL's parser
         yield replace(written, problem=replace(written.problem, init=tuple(init)), goal=goal), actions
 
 
 class Simulation:
-    """A state of a problem, changed by declared actions."""
+    """A state of a problem, changed by declared actions; `met` has all atoms that were true so far."""
 
     def __init__(self, written: AsWritten):
         self._actions = written.actions
         self._types = written.domain.types_of(written.objects)
         self.state = set(written.problem.init)
+        self.met = set(self.state)
 
     def misfit(self, action: Action) -> str:
         """Describe why an action does not match the domain and the problem's objects; "" if it does."""
@@ -266,7 +268,9 @@ class Simulation:
             for literal in effect.literals
         ]
         self.state.difference_update(atom for atom, positive in changes if not positive)
-        self.state.update(atom for atom, positive in changes if positive)
+        added = [atom for atom, positive in changes if positive]
+        self.state.update(added)
+        self.met.update(added)
         return ""
 
     def unmet(self, condition: Condition, binding: _Binding) -> str | None:

@@ -185,11 +185,26 @@ def test_goals_of_pieces_are_the_states_they_reach(two_blocks):
     again = parse_plan("(put-down a)")
     for (piece, actions), (after, _) in pairwise(found):
         assert first_fault(piece, ())
-        assert set(after.problem.init) == {literal.atom for literal in piece.goal.parts if literal.positive}
+        literals = [literal for part in piece.goal.parts for literal in part.parts]
+        assert set(after.problem.init) == {literal.atom for literal in literals if literal.positive}
         if actions == parse_plan("(pick-up a)"):
             assert first_fault(piece, actions + again), "more would be true than the goal says"
     ((whole, actions),) = pieces(written, plan, len(plan))
     assert (actions, whole.goal) == (plan, written.goal)
+
+
+@pytest.mark.parametrize("count", [1, 9_500])
+def test_val_judges_problems_of_more_objects_than_its_parser_has_entries(count):
+    domain = """(define (domain lamps) (:predicates (off ?x) (lit ?x))
+      (:action light :parameters (?x) :precondition (off ?x) :effect (and (lit ?x) (not (off ?x)))))"""
+    names = [f"l{number}" for number in range(10_500)]
+    lit = [f"(lit {name})" for name in names[:count]]
+    problem = pddl_problem(
+        domain, " ".join(names), " ".join(f"(off {name})" for name in names), f"(and {' '.join(lit[-9:])})"
+    )
+    verdict = validate(problem, parse_plan("\n".join(f"(light {name})" for name in names[:count])))
+    assert (verdict.valid, verdict.judge) == (True, validation.VAL)
+    assert not validate(problem, parse_plan("(light l10499)")).valid
 
 
 def test_a_long_plan_of_compiled_actions_is_judged_in_pieces_too():
