@@ -232,7 +232,8 @@ def plot(scores, file: Path) -> None:
             parts.append(f'<path d="M60 {y(value):.0f}H{width - 140}" stroke="#ddd"/>')
             parts.append(f'<text x="54" y="{y(value) + 4:.0f}" text-anchor="end">{value:g}</text>')
     parts.append(f'<text x="{(width - 80) / 2}" y="{height - 6}" text-anchor="middle">objects</text>')
-    parts.append('<text x="8" y="14">milliseconds a decision; dashed: earlier</text>')
+    dashed = "; dashed: other commit" if (scores.variant == OTHER).any() else ""
+    parts.append(f'<text x="8" y="14">milliseconds a decision{dashed}</text>')
     for place, domain in enumerate(domains):
         colour = f"hsl({360 * place // len(domains)} 70% 40%)"
         for variant, dash in ((OTHER, ' stroke-dasharray="5 4" opacity="0.6"'), (OURS, "")):

@@ -219,6 +219,26 @@ def against_lama() -> str:
     return f"{words}\n\n{lama_table(rows).markdown()}"
 
 
+def decision_cost() -> str:
+    rows = load_scores("measured/decision-cost")
+    rows = rows[rows["variant"] == "this commit"]
+    costs = rows[rows["metric"] == "ms_a_decision"].groupby(["domain", "size"])["value"].agg(["mean", "count"])
+    sizes = sorted(rows["size"].unique())
+    headings = ("domain", *(f"{size:,} objects" for size in sizes), "20,000 over 200", "GB at the largest")
+    lines = []
+    for domain, found in costs.groupby("domain"):
+        of = found.droplevel("domain")
+        peak = rows[(rows["domain"] == domain) & (rows["size"] == of.index.max()) & (rows["metric"] == "peak_mb")]
+        cells = [f"{of['mean'][size]:.1f} ({of['count'][size]})" if size in of.index else "" for size in sizes]
+        ratio = f"{of['mean'][20000] / of['mean'][200]:.1f}" if 20000 in of.index else ""
+        lines.append((domain, *cells, ratio, f"{peak['value'].mean() / 1000:.1f}"))
+    caption = (
+        "Milliseconds of CPU time of a decision (n problems), mean over 20 decisions after the first. A cell is empty "
+        "if the problem cannot be generated within 4 GB, or if two decisions take more than 60 s."
+    )
+    return until(rows, Table.of("", headings, lines, caption))
+
+
 def learning_curve() -> str:
     drawn = with_draws(load_scores("measured/learning-curve"))
     drawn = select(drawn[drawn["problems"].notna()], metric="coverage", size=None)
@@ -418,7 +438,7 @@ def dashboard_speed() -> str:
 
 
 TABLES = (
-    *(coverage, coverage_in_short, harder, track, against_lama, learning_curve),
+    *(coverage, coverage_in_short, harder, track, against_lama, decision_cost, learning_curve),
     *(transformers, transformers_trained, transformers_lengths, names_matter),
     *(next_states, plans_followed, abstaining, next_states_by_domain, retrieval_caps),
     *(scaling, acpbench_instances, installed_sizes, shipped_planners, dashboard_speed),
