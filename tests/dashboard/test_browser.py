@@ -33,6 +33,16 @@ def page(browser, address):
     context.close()
 
 
+@pytest.fixture
+def new_page(page):
+    """Another page of the same browser: a history has at most 50 entries."""
+    new = watched(page.context.new_page())
+    new.set_default_timeout(SECONDS)
+    yield new
+    assert not new.wrong
+    new.close()
+
+
 def recorded(outcome, domain, method=None):
     found = (each for each in sgp.recorded_rollouts().rollouts if method in (None, each.about.method))
     return next(each for each in found if (each.head["outcome"], each.about.domain) == (outcome, domain))
@@ -275,28 +285,28 @@ def test_a_copied_link_opens_the_same_step(page, address):
     assert page.locator(".sgp header b").inner_text() == problem
 
 
-def test_a_choice_is_one_entry_of_the_history(page, address):
-    page.goto(f"{address}/?domain=visitall")
-    page.wait_for_url("**model=**")
-    page.wait_for_selector(".sgp[data-step]")
-    opened, length = page.url, page.evaluate("history.length")
-    page.get_by_label("Domain").select_option("gripper")
-    page.wait_for_url("**domain=gripper**")
-    page.wait_for_timeout(1000)  # milliseconds in which more entries could come
-    assert page.evaluate("history.length") == length + 1
-    page.go_back()
-    page.wait_for_selector('.sgp header span:text-matches("^visitall")')
-    assert page.url == opened
+def test_a_choice_is_one_entry_of_the_history(new_page, address):
+    new_page.goto(f"{address}/?domain=visitall")
+    new_page.wait_for_url("**model=**")
+    new_page.wait_for_selector(".sgp[data-step]")
+    opened, length = new_page.url, new_page.evaluate("history.length")
+    new_page.get_by_label("Domain").select_option("gripper")
+    new_page.wait_for_url("**domain=gripper**")
+    new_page.wait_for_timeout(1000)  # milliseconds in which more entries could come
+    assert new_page.evaluate("history.length") == length + 1
+    new_page.go_back()
+    new_page.wait_for_selector('.sgp header span:text-matches("^visitall")')
+    assert new_page.url == opened
 
 
 @pytest.mark.parametrize(("name", "last"), [("compare", "right"), ("guess", "model"), ("what_if", "problem")])
-def test_the_first_choices_of_a_page_are_one_entry_of_the_history(page, address, name, last):
-    page.goto("about:blank")
-    length = page.evaluate("history.length")
-    page.goto(f"{address}/{name}")
-    page.wait_for_url(f"**{last}=**")
-    page.wait_for_selector("[data-test-script-state=notRunning]")
-    assert page.evaluate("history.length") == length + 2
+def test_the_first_choices_of_a_page_are_one_entry_of_the_history(new_page, address, name, last):
+    new_page.goto("about:blank")
+    length = new_page.evaluate("history.length")
+    new_page.goto(f"{address}/{name}")
+    new_page.wait_for_url(f"**{last}=**")
+    new_page.wait_for_selector("[data-test-script-state=notRunning]")
+    assert new_page.evaluate("history.length") == length + 2
 
 
 def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_user(page, address, tmp_path):

@@ -125,7 +125,6 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     page.get_by_role("button", name="Train on these files").click()
     page.get_by_role("button", name="Solve", exact=True).wait_for(state="attached")  # there is a model now
     page.get_by_role("tab", name="Solve").click()
-    page.wait_for_selector("text=trained on own-")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector(".sgp[data-step]")
     assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
