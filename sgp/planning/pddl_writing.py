@@ -28,7 +28,7 @@ from sgp.planning.declarations import (
 
 _VARIABLE = re.compile(r"\?[^\s()]+")
 _SAME: Mapping[str, str] = {}  # no name changes
-_ROW = 4000  # objects in a line of a written problem
+_VAL_OBJECTS = 4000  # of one type in a row; VAL's parser has 10,000 entries for them
 _STRIPS = ":strips :typing :negative-preconditions :equality"
 
 
@@ -68,19 +68,21 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
     return "(define (domain d)\n" + "\n".join(filter(None, parts)) + ")\n"
 
 
-def write_problem(written: AsWritten, costs: bool = False) -> str:
+def write_problem(written: AsWritten, costs: bool = False, row: int | None = None) -> str:
     """Write the problem that belongs to the output of `write_domain`.
 
-    Up to 4,000 objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow
-    its stack; VAL's parser has 10,000 entries for the objects of a type.
+    Objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow its stack.
+    With more than `row` objects of a type, each `row` of them share a line and have their type.
     """
     problem = written.problem
     total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]
     init = [*map(str, problem.init), *([*total, *problem.values] if costs else [])]
     metric = "\n  (:metric minimize (total-cost))" if costs and problem.minimised else ""
     same = [list(group) for _, group in groupby(problem.objects, key=attrgetter("types"))]
-    rows = [row[begin : begin + _ROW] for row in same for begin in range(0, len(row), _ROW)]
-    typed = _typed([row[-1] for row in rows], type_names(written.domain), always=len(rows) > 1)
+    rows = [
+        each[begin : begin + (row or len(each))] for each in same for begin in range(0, len(each), row or len(each))
+    ]
+    typed = _typed([row[-1] for row in rows], type_names(written.domain), always=len(rows) > len(same))
     objects = [" ".join([*(name for name, _ in row[:-1]), last]) for row, last in zip(rows, typed, strict=True)]
     goal = written.goal.parts if isinstance(written.goal, Formula) and written.goal.kind == "and" else (written.goal,)
     return _problem("p", "d", objects, init, map(condition_text, goal), metric)
@@ -235,7 +237,7 @@ class Numbered:
         self._actions = _numbers("action", written.actions)
         self._objects = _numbers("object", (name for name, _ in written.objects))
         renamed = _without_types(written, types, predicates, self._objects, self._actions)
-        texts = write_domain(renamed, requires=":adl"), write_problem(renamed)
+        texts = write_domain(renamed, requires=":adl"), write_problem(renamed, row=_VAL_OBJECTS)
         variables = _numbers("?v", dict.fromkeys(_VARIABLE.findall("".join(texts))))
         self.domain_pddl, self.problem_pddl = (_VARIABLE.sub(lambda match: variables[match[0]], text) for text in texts)
         self._old = {
