@@ -236,7 +236,9 @@ def decision_cost() -> str:
         "Milliseconds of CPU time of a decision (n problems), mean over 20 decisions after the first. A cell is empty "
         "if the problem cannot be generated within 4 GB, or if two decisions take more than 60 s."
     )
-    return until(rows, Table.of("", headings, lines, caption))
+    day, cores, load = when(rows)
+    words = f"Measured until {day}, {cores} cores, up to {load} processes at once."
+    return f"{words}\n\n{Table.of('', headings, lines, caption).markdown()}"
 
 
 def learning_curve() -> str:
