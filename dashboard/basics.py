@@ -87,10 +87,13 @@ def several(label: str, options: Iterable[str], name: str, about: str | None = N
     return st.multiselect(label, listed, key=name, bind="query-params", placeholder="all", help=about) or listed
 
 
+END = 10**6  # past the last step of every rollout: written "end" in the address
+
+
 def number(name: str, default: int) -> int:
     """A number of the address."""
     requested = st.query_params.get(name, "")
-    return int(requested) if requested.isdecimal() else default
+    return END if requested == "end" else int(requested) if requested.isdecimal() else default
 
 
 def encoded(data: Any) -> bytes:

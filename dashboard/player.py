@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from basics import encoded, hearing, number
+from basics import END, encoded, hearing, number
 
 import sgp
 
@@ -12,8 +12,8 @@ RENEW = 0.5  # seconds between updates of a growing rollout
 
 
 def remember(step: int) -> None:
-    """Put a step, from 1, into the address."""
-    st.query_params["step"] = str(step)
+    """Put a step, from 1, or the end into the address."""
+    st.query_params["step"] = "end" if step >= END else str(step)
 
 
 def show_player(
@@ -96,10 +96,13 @@ def _play(
         if choose is not None:
             choose(event["name"], event["title"])
 
+    def rested(step: int) -> None:
+        rests(END if step == len(data["steps"]) else step + 1)
+
     return play(
         key=key,
         data=encoded({"rollout": data, "step": number("step", 1) - 1, **(beside or {})}),
-        on_step_change=hearing(key, "step", lambda step: rests(step + 1)),
+        on_step_change=hearing(key, "step", rested),
         on_branch_change=lambda: None,
         on_choice_change=hearing(key, "choice", chosen),
     )

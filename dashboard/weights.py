@@ -25,7 +25,8 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
     place, data = number("step", 1), found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
     if not why:
-        st.caption(f"Step {place} has no reasons; choose a step with several available candidates.")
+        where = f"Step {place}" if place <= len(data["steps"]) else "The end"
+        st.caption(f"{where} has no reasons; choose a step with several available candidates.")
         return
     keyed = f"{page} {branch} {place}"
     against, said, how = st.columns([1, 3, 1], vertical_alignment="bottom")

@@ -30,7 +30,7 @@ def show(data: dict) -> None:
     key = f"guess {data['id']}"
 
     def remember(step: int) -> None:
-        st.query_params["step"] = str(step + 1)
+        st.query_params["step"] = "end" if step == len(data["steps"]) else str(step + 1)
 
     quiz(
         key=key,

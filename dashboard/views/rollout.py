@@ -1,6 +1,7 @@
 """Page Rollout: a recorded rollout in the player, beside the coverage of all planners in its domain."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import sources
 import streamlit as st
@@ -14,6 +15,7 @@ from sgp.errors import InputError
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
+DECODING = "Decoding"  # the choice between rollouts that differ in nothing else
 # The player fills the screen; the export button is in the page's header if there is room.
 STYLE = f"<style>{css('rollout')}</style>"
 
@@ -53,6 +55,33 @@ def alike(title: str, requested: str | None) -> bool:
     return requested is not None and title.split(" (", maxsplit=1)[0] == requested.split(" (")[0]
 
 
+@st.cache_resource(show_spinner=False, max_entries=32)
+def decodings(_recorded: Recorded, place: str, stamp: str) -> dict[str, Recorded]:
+    """The rollouts of the same problem by the same model, by their decodings."""
+    found: dict[str, Recorded] = {}
+    for each in LIBRARY.rollouts:
+        alike_but = replace(each.about, decoding="") == replace(_recorded.about, decoding="")
+        if alike_but and each.head.get("sha256") == _recorded.head.get("sha256"):
+            found.setdefault(decoding_of(each), each)
+    return found
+
+
+def decoding_of(recorded: Recorded) -> str:
+    """The name of a rollout's decoding; the method's default is called "beam" if it is one."""
+    with recorded.reading():
+        kept = (sum("beam" in candidate["marks"] for candidate in step["candidates"]) for step in recorded.steps)
+        return recorded.about.decoding or ("beam" if any(count > 1 for count in kept) else "default")
+
+
+def switch(rollouts: Sequence[Recorded]) -> None:
+    """Put the rollout of the chosen decoding into the address, which keeps the step."""
+    title = st.session_state.pop("rollout decoding", None)
+    if title is not None:
+        recorded, _ = chosen(rollouts)
+        others = decodings(recorded, recorded.place, sources.stamp())
+        st.query_params.from_dict({**st.query_params.to_dict(), **LIBRARY.address_of(others.get(title, recorded))})
+
+
 @st.cache_resource(show_spinner=False, max_entries=4)
 def opening(_rollouts: Sequence[Recorded], stamp: str) -> dict[str, str]:
     """The address of the first rollout with a predicted embedding."""
@@ -61,7 +90,9 @@ def opening(_rollouts: Sequence[Recorded], stamp: str) -> dict[str, str]:
 
 def choose(name: str, title: str) -> None:
     """Store a choice, which `chosen` applies."""
-    if name.lower() in NAMES:
+    if name == DECODING:
+        st.session_state["rollout decoding"] = title
+    elif name.lower() in NAMES:
         st.session_state["rollout chosen"] = {name.lower(): title}
 
 
@@ -132,7 +163,12 @@ def show(rollouts: Sequence[Recorded]) -> None:
 
 def show_named(rollouts: Sequence[Recorded]) -> None:
     """The player of the rollout that the address names, and its exports."""
+    switch(rollouts)
     recorded, choices = chosen(rollouts)
+    others = decodings(recorded, recorded.place, sources.stamp())
+    if len(others) > 1:
+        about = "beam: keeps several paths; greedy: takes the best candidate of every step"
+        choices.append({"name": DECODING, "options": list(others), "chosen": decoding_of(recorded), "about": about})
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)
     given = st.query_params.to_dict()

@@ -20,7 +20,7 @@ from sgp.datasets.recorded import FORMAT, PACKED, Recorded, cost_of, marks_in, r
 from sgp.errors import PlanError, StoreError
 from sgp.files import whole_file, write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written
+from sgp.planning.rollout import Kept, Mark, Outcome, Rollout, Step, Written
 from sgp.planning.task import State, Successor, Task
 
 Distances = tuple[list[Any], list[list[Any]]]  # of the states [steps + 1] and of each step's candidates
@@ -78,6 +78,7 @@ def records(
             "candidates": list(_candidates(task, step)),
             "note": {name: _plain(value) for name, value in step.note.items()},
             **_written(step.written),
+            **_beam(step),
             **because,
         }
 
@@ -156,7 +157,17 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
         chosen=record["chosen"],
         note=record["note"],
         written=_read_written(record),
+        beam=[
+            Kept(before, parse_plan("\n".join(lines), place), cost) for before, lines, cost in record.get("beam", ())
+        ],
+        lane=record.get("lane", 0),
     )
+
+
+def _beam(step: Step) -> dict[str, Any]:
+    """The nodes that beam search kept, each with its predecessor's place, actions and path cost; `lane`: the chosen."""
+    beam = [[each.before, list(map(str, each.actions)), each.cost] for each in step.beam]
+    return {"beam": beam, "lane": step.lane} if beam else {}
 
 
 def _written(tokens: Written) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sgp.planning.beam import Pool
 from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Outcome, Rollout, Written
+from sgp.planning.rollout import Kept, Outcome, Rollout, Written
 from sgp.planning.task import Candidates, State, Successor, Task, state_keys
 from sgp.workers import worker_count
 
@@ -429,7 +429,7 @@ class Search:
         if rules.only_chosen:
             goal = pool.find_goal(chosen)
         if goal is not None:
-            self.beam = [pool.child(goal)]
+            self._keep([pool.child(goal)], planner.width)
             self.outcome = Outcome.SOLVED
             return
         if not chosen:
@@ -449,9 +449,22 @@ class Search:
             return
         beam = [pool.child(place) for place in chosen]
         self.visited.update(pool.states[place] for place in chosen)
-        self.beam = [node for node in beam if node.length < self.horizon]
-        if not self.beam:
-            self.beam, self.outcome = beam[:1], Outcome.HORIZON
+        within = [node for node in beam if node.length < self.horizon]
+        self._keep(within or beam[:1], planner.width)
+        if not within:
+            self.outcome = Outcome.HORIZON
+
+    def _keep(self, nodes: list[Node], width: int) -> None:
+        """Make nodes the new beam; if it may have several, each knows all of them."""
+        if width > 1:
+            before = {node: place for place, node in enumerate(self.beam)}
+            kept = tuple(
+                Kept(before[node.before], node.arrived.actions, node.cost)
+                for node in nodes
+                if node.before and node.arrived
+            )
+            nodes = [replace(node, beam=kept, lane=lane) for lane, node in enumerate(nodes)]
+        self.beam = nodes
 
     def rollout(self) -> Rollout:
         """Return the best path of the ended search."""

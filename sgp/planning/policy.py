@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.rollout import TIE_RELATIVE, Step, Written
+from sgp.planning.rollout import TIE_RELATIVE, Kept, Step, Written
 from sgp.planning.task import Candidates, State, Successor, Task
 
 Successors: TypeAlias = Callable[[Task, State], Candidates]
@@ -35,7 +35,7 @@ class Node:
     `memory` is the policy's value for the candidate that became this node (an embedding, an LSTM's hidden state, a
     token prefix), None at the start. `cost` is the path cost. `arrived` is the successor that led from `before` to this
     node, both None at the start. `length` is the number of actions so far. `decided` builds the step that led to this
-    node, on request, because most nodes are dropped.
+    node, on request, because most nodes are dropped. `beam` and `lane` are those of the step.
     """
 
     task: Task
@@ -46,11 +46,13 @@ class Node:
     before: Node | None = None
     length: int = 0
     decided: Callable[[], Step] | None = None
+    beam: Sequence[Kept] = ()
+    lane: int = 0
 
     @cached_property
     def step(self) -> Step | None:
         """The decision that led to this node; None at the start."""
-        return None if self.decided is None else self.decided()
+        return None if self.decided is None else replace(self.decided(), beam=self.beam, lane=self.lane)
 
     def steps(self) -> tuple[Step, ...]:
         """Return the decisions of the path, oldest first."""

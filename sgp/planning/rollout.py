@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgp import drawing
 from sgp.planning.pddl import Action, Atom
@@ -87,11 +87,20 @@ def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: i
 Written = Sequence[tuple[str, float]]  # tokens as text, each with its probability
 
 
+class Kept(NamedTuple):
+    """A node that a decision kept in the beam: its predecessor's place in the beam before, actions, path cost."""
+
+    before: int
+    actions: tuple[Action, ...]
+    cost: float
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One decision: the state, its candidates with costs [n], keys and marks [n], and the choice.
 
-    `written` has the tokens of an action generated for the decision, each with its probability.
+    `written` has the tokens of an action generated for the decision, each with its probability. `beam` has the nodes
+    that beam search kept, best first, and `lane` is the place of the chosen one in it.
     """
 
     state: State
@@ -102,6 +111,8 @@ class Step:
     chosen: int
     note: Mapping[str, Any] = field(default_factory=dict)
     written: Written = ()
+    beam: Sequence[Kept] = ()
+    lane: int = 0
 
     @property
     def successor(self) -> Successor:
@@ -109,7 +120,7 @@ class Step:
         return self.candidates[self.chosen]
 
     def alone(self) -> Step:
-        """Return a copy with only the chosen candidate, without keys and note."""
+        """Return a copy with only the chosen candidate, without keys, note and beam."""
         alone, only = [self.successor._replace(parent=None)], [self.chosen]  # indexing by a list copies
         return Step(self.state, alone, self.costs[only], None, self.marks[only], 0, written=self.written)
 

@@ -51,6 +51,7 @@ EXPERT_SECONDS = 20.0  # per uploaded training problem and stage
 PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; largest share of the time for them
 LEAST_SECONDS = 1e-3  # for an alternative goal that is left when the time is up: it ends with a timeout
 PLANNING = "planning"  # the outcome of a preview
+OF_CHOICE = ("why", "measure", "against", "others", "beam", "lane")  # fields of a step that depend on what was chosen
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]
@@ -274,7 +275,7 @@ def _overridden(record: Record, rank: int) -> dict[str, Any]:
         for each in record["candidates"]
     ]
     candidates[chosen]["marks"] += ["chosen", "forced"]
-    others = {name: value for name, value in record.items() if name not in ("why", "measure", "against", "others")}
+    others = {name: value for name, value in record.items() if name not in OF_CHOICE}
     return {**others, "chosen": chosen, "candidates": candidates}
 
 

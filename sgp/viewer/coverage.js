@@ -15,10 +15,10 @@ function coverageTable({ domain, splits, rows }) {
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "planner"), ...heads)), h("tbody", {}, ...body))); // prettier-ignore
   const known = rows.some((row) => row.own) ? "" : "; this planner was not measured";
   const element = h("section", { class: "coverage" }, h("h3", {}, `Coverage in ${domain}: share solved, 95 % interval${known}`), scroll);
-  /** Scrolls the box so that the own row is seen. */
+  /** Scrolls the box so that the own row is seen, below the heads. */
   const reveal = () => {
     const own = body.find((each) => each.className === "own");
-    if (own) scroll.scrollTop = own.offsetTop - (scroll.clientHeight - own.offsetHeight) / 2;
+    if (own) scroll.scrollTop = own.offsetTop - Math.max(heads[0]?.offsetHeight ?? 0, (scroll.clientHeight - own.offsetHeight) / 2);
   };
   return { element, reveal };
 }

@@ -213,7 +213,7 @@ def rasteriser() -> Iterator[Callable[[str, int], Image]]:
 
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
-    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "player"),
+    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "lanes", "player"),
     "compare": (*_SHARED, "candidates", "map", "compare"),
     "guess": (*_SHARED, "guess"),
     "branches": ("branches",),

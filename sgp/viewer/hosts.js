@@ -48,7 +48,7 @@ function inNotebook({ model, el }, mount, first) {
   const base = model.get("link");
   const link = base ? (step) => `${base}&step=${step}` : null;
   const opened = h("a", { target: "_blank", rel: "noopener" }, "open this step in the dashboard");
-  const point = () => link && (opened.href = link(player.at + first));
+  const point = () => link && (opened.href = link(inAddress(player.at, player.last, first)));
   const onStep = (place) => {
     point();
     if (model.get("step") === place + first) return;
@@ -73,12 +73,14 @@ function inNotebook({ model, el }, mount, first) {
 /** A page of its own: data in a script element, the place in the address (else the data's `start`). Framed, it tells the page around its height. */
 function inPage(mount, first) {
   const rollout = JSON.parse(document.getElementById("rollout").textContent);
-  const named = Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10);
+  const asked = new URLSearchParams(location.hash.slice(1)).get("step");
+  const named = asked === "end" ? Infinity : Number.parseInt(asked, 10);
   const step = (Number.isNaN(named) ? (rollout.start ?? first) : named) - first;
-  const onStep = (place) => history.replaceState(null, "", `#step=${place + first}`);
+  const onStep = (place) => history.replaceState(null, "", `#step=${inAddress(place, player.last, first)}`);
   const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
   const host = document.getElementById("player");
   if (parent === window) host.style.setProperty("--sgp-room", "calc(100vh - 112px)");
   else new ResizeObserver(() => parent.postMessage({ height: host.offsetHeight + 2 }, "*")).observe(host);
-  return mount(host, rollout, { step, onStep, link });
+  const player = mount(host, rollout, { step, onStep, link });
+  return player;
 }

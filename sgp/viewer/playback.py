@@ -43,7 +43,9 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
     Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `unavailable`, the ranks of such candidates;
     `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
     between equal costs; `greedy`, the rank that greedy search would choose; `path`, with a beam, the cost of the path
-    so far; `why`, see `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
+    so far; `beam`, the nodes that beam search kept [place of the predecessor in the beam before, actions, path cost],
+    best first, and `lane`, the place of the chosen one (neither if the beam was not recorded); `why`, see
+    `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
     plan; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
     candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another beam state);
     `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
@@ -149,6 +151,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 "unavailable": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
                 "greedy": next((rank for rank, each in enumerate(order) if standings[each].marks.open_to_choice), None),
                 **({"path": spent} if beam else {}),
+                **_beam(record, actions),
                 "candidates": candidates,
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
@@ -205,6 +208,16 @@ def _marks(recorded: Recorded, left: Sequence[Bounds] | None) -> list[list[Any]]
     exact = [low == high for low, high in left]
     lost = ((step, each) for step, each in enumerate(regrets(left, taken)) if each)
     return [[step, None if each == math.inf else int(each), exact[step] and exact[step + 1]] for step, each in lost]
+
+
+def _beam(record: Mapping[str, Any], numbered: Mapping[str, int]) -> dict[str, Any]:
+    """The recorded beam of a step and the place of the chosen node in it, which must be one of the beam."""
+    if not record.get("beam"):
+        return {}
+    kept = [
+        [int(before), [numbered[action] for action in actions], float(cost)] for before, actions, cost in record["beam"]
+    ]
+    return {"beam": kept, "lane": range(len(kept)).index(record["lane"])}
 
 
 def _best(record: Mapping[str, Any], order: Sequence[int], here: Bounds) -> list[int]:

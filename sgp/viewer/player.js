@@ -78,6 +78,8 @@ export function mount(host, rollout, options = {}) {
   const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
   const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
   const ruler = drawRuler(rollout, { name: actions, pick });
+  const lanes = drawLanes(rollout, { visit: walk.go });
+  ruler.element.append(lanes.element);
   const covered = options.coverage ? coverageTable(options.coverage) : null;
   const curves = h("section", { class: "curves" }, h("div"));
   const words = h("p", { class: "words", hidden: !english });
@@ -168,6 +170,7 @@ export function mount(host, rollout, options = {}) {
     reasons.render(at, rank);
     map.show(at, rank);
     ruler.show(at, rank);
+    lanes.show(at);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
     walk.say(...sentence(step, rank));
     words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";

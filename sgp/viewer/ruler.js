@@ -1,13 +1,13 @@
 // The costs of a step's candidates on a line: where the model predicts an embedding, their true distances from the prediction.
 
-const RULER = { width: 320, base: 66, left: 16, right: 14, row: 13 };
+const RULER = { width: 320, height: 83, base: 53, left: 16, right: 14, row: 13, rows: 3 };
 const TOGETHER = 7; // units: candidates that lie so close have one label
 const RULED = 12; // candidates on the line: the cheapest, the chosen one, the expert's
 
 /** The ruler; `show(at, rank)` draws a step's, `pick` hears of a candidate that is clicked. */
 function drawRuler(rollout, { name, pick }) {
   const title = h("h3", {});
-  const drawing = s("svg", { viewBox: `0 0 ${RULER.width} 98`, role: "img" });
+  const drawing = s("svg", { viewBox: `0 0 ${RULER.width} ${RULER.height}`, role: "img" });
   const element = h("section", { class: "ruler" }, title, drawing);
 
   function show(at, rank) {
@@ -24,10 +24,10 @@ function drawRuler(rollout, { name, pick }) {
     const text = (at_, y, words, more = {}) => s("text", { x: at_, y, "text-anchor": "middle", fill: "var(--ink)", ...more }, words);
     drawing.append(s("line", { x1: RULER.left, x2: RULER.width - RULER.right, y1: RULER.base, y2: RULER.base, stroke: "var(--ink)" }));
     if (predicts) drawing.append(s("path", { d: "M0-6 6 0 0 6-6 0z", transform: `translate(${RULER.left} ${RULER.base})`, ...LOOKS.predicted }));
-    drawing.append(text(RULER.left, 92, number(low), { "text-anchor": "start" }), text(RULER.width - RULER.right, 92, number(high), { "text-anchor": "end" }));
+    drawing.append(text(RULER.left, RULER.height - 5, number(low), { "text-anchor": "start" }), text(RULER.width - RULER.right, RULER.height - 5, number(high), { "text-anchor": "end" }));
     if (predicts && state !== null) {
       drawing.append(s("path", { d: "M-4 4h8v8h-8z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
-      drawing.append(text(Math.min(Math.max(x(state), 70), RULER.width - 80), 92, "current state"));
+      drawing.append(text(Math.min(Math.max(x(state), 70), RULER.width - 80), RULER.height - 5, "current state"));
     }
     const groups = []; // of candidates that lie at nearly the same place
     for (const each of listed) {
@@ -43,7 +43,7 @@ function drawRuler(rollout, { name, pick }) {
       const words = `${range}${chosen ? "✔" : ""}${expert ? "▲" : ""}${ranks.some((each) => step.best?.includes(each)) ? "◆" : ""}`;
       const half = 4 + 3.6 * words.length;
       let row = ends.findIndex((end) => end < place - half);
-      if (row < 0) row = Math.min(ends.length, 3);
+      if (row < 0) row = Math.min(ends.length, RULER.rows - 1);
       ends[row] = place + half;
       const looked = ranks.includes(rank) && !chosen;
       const closed = ranks.every((each) => step.unavailable.includes(each));

@@ -102,7 +102,9 @@ const STYLE = `
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
 .sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 21px var(--st-font, system-ui, sans-serif); fill: var(--ink); }
 .sgp .ruler svg { width: 100%; height: auto; display: block; } .sgp .ruler .tick { cursor: pointer; }
-.sgp .beside { display: grid; gap: 8px; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr); min-width: 0; min-height: 0; }
+.sgp .lanes text { font: 12px var(--st-font, system-ui, sans-serif); fill: var(--ink); } .sgp .lanes text.faint { fill: var(--faint); }
+.sgp .lanes svg { width: 100%; height: auto; display: block; } .sgp .lanes .kept { cursor: pointer; } .sgp .lanes[hidden] { display: none; }
+.sgp .beside { display: flex; flex-direction: column; gap: 8px; min-width: 0; min-height: 0; } .sgp .beside > * { flex: none; } .sgp .beside > :last-child { flex: 1; }
 .sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
 .sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
 .sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; }

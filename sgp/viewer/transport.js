@@ -4,6 +4,9 @@ const STEPS_PER_SECOND = 2; // at speed 1
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const REPORT_AFTER = 400; // milliseconds of rest before the host hears of a new place
 
+/** How a link writes a place: "end" where the places before it are steps, which are counted from 1. */
+const inAddress = (at, last, first) => (first && at === last ? "end" : at + first);
+
 /** The page's own address with the step in it. */
 function linkToHere(step) {
   const link = new URL(location.href);
@@ -125,7 +128,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
   }
 
   async function copyLink() {
-    const link = (options.link ?? linkToHere)(at + first);
+    const link = (options.link ?? linkToHere)(inAddress(at, last, first));
     try {
       await navigator.clipboard.writeText(link);
       say(`Copied: ${link}`);
@@ -185,6 +188,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
     return {
       matchTheme,
       go,
+      last,
       get at() {
         return at;
       },

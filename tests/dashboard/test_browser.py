@@ -179,6 +179,23 @@ def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(p
     page.set_viewport_size({"width": 1360, "height": 1000})
 
 
+def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_the_screen(page, address):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    model = recorded("solved", "blocksworld", "state-centric").about.model
+    page.goto(f"{address}/?domain=blocksworld&model={model} (solved)&step=5".replace(" ", "+"))
+    page.wait_for_selector('.sgp[data-step="4"]')
+    for part in (".pictures", ".map", ".ruler", ".lanes", ".coverage .own"):
+        box = page.locator(f".sgp {part}").bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 768, (part, box)
+    heads, own = page.locator(".coverage thead").bounding_box(), page.locator(".coverage .own").bounding_box()
+    assert heads["y"] + heads["height"] <= own["y"] + 1
+    sizes = page.locator(".sgp .lanes text").evaluate_all(LETTERS)
+    assert len(sizes) > 3
+    assert min(sizes) >= 10
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
 def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     rollout = recorded("horizon", "logistics")
     about = rollout.about
@@ -273,6 +290,12 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.goto(f"{address}/?domain=gripper&step=6")
     page.wait_for_selector('.sgp[data-step="5"]')
     page.keyboard.press("ArrowRight")
+    page.wait_for_selector('.sgp[data-step="6"]')
+    page.keyboard.press("End")
+    page.wait_for_url("**step=end**")
+    page.reload()
+    expect(page.locator(".sgp .place")).to_have_text("end")
+    page.goto(f"{address}/?domain=gripper&step=7")
     page.wait_for_selector('.sgp[data-step="6"]')
     page.wait_for_url("**step=7**")  # the address has the step, and the page no longer runs
     page.get_by_role("button", name="Copy a link to this step").click()

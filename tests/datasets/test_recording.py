@@ -57,6 +57,24 @@ def test_rollouts_read_back_are_equal(rollouts, tmp_path):
     assert [each.seconds for each in back] == [each.seconds for each in rollouts]
 
 
+def test_the_beam_is_written_and_read_back_and_a_record_without_it_is_read(rollouts, tmp_path):
+    file = tmp_path / "rollouts.jsonl"
+    write_rollouts(file, rollouts)
+    for back, rollout in zip(read_rollouts(file), rollouts, strict=True):
+        assert [(list(step.beam), step.lane) for step in back.steps] == [
+            (list(step.beam), step.lane) for step in rollout.steps
+        ]
+    assert any(len(step.beam) > 1 for step in rollouts[2].steps)
+    assert all("beam" not in record for record in records(rollouts[0]))
+    old = [
+        {name: value for name, value in each.items() if name not in ("beam", "lane")} for each in records(rollouts[2])
+    ]
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in old))
+    (back,) = read_rollouts(file)
+    assert back == rollouts[2]
+    assert not any(step.beam for step in back.steps)
+
+
 def test_different_rollouts_are_not_equal(rollouts, two_blocks):
     assert rollouts[0] != rollouts[1]
     assert rollouts[0] != Planner(by_name(pick_up=0.1, stack=0.3)).solve(two_blocks)

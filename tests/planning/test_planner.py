@@ -245,6 +245,25 @@ def test_a_path_costs_what_its_steps_cost_together(three_blocks):
         assert [node.cost for (node,) in policy.calls] == costs
 
 
+@pytest.mark.parametrize("additive", [True, False])
+def test_every_step_knows_the_beam_and_the_place_of_its_path_in_it(three_blocks, additive):
+    policy = by_name(pick_up=0.2, stack=0.4, unstack=0.2, put_down=0.3)
+    policy.rules = Rules(additive)
+    rollout = Planner(policy, width=3).solve(three_blocks, Limit(actions=5))
+    before, widths, cost = [("start", 0.0)], set(), 0.0
+    for step in rollout.steps:
+        lane = step.beam[step.lane]
+        cost = step.costs[step.chosen] + (cost if additive else 0.0)
+        assert before[lane.before][0] in ("start", "path")
+        assert (lane.actions, lane.cost) == (step.successor.actions, pytest.approx(cost))
+        assert [each.cost for each in step.beam] == sorted(each.cost for each in step.beam)
+        assert all(each.cost >= (before[each.before][1] if additive else 0.0) for each in step.beam)
+        widths.add(len(step.beam))
+        before = [("path" if place == step.lane else "aside", each.cost) for place, each in enumerate(step.beam)]
+    assert max(widths) == 3
+    assert all(not step.beam for step in Planner(policy).solve(three_blocks, Limit(actions=5)).steps)
+
+
 def test_errors_of_a_policy_are_raised_and_are_no_outcome(two_blocks):
     for cost, error, words in (
         (lambda *_: np.nan, ConfigurationError, "no number"),

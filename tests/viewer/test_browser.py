@@ -1,6 +1,7 @@
 """The player in a real browser: keys, play, scrub, plan rows, motion, hostile names; the page and Streamlit."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,8 @@ def test_keys_step_through_the_whole_rollout_and_play_and_pause_it(open_page, bl
     expect_step(page, 59)
     press(page, "End", "ArrowRight")
     expect_step(page, last)
+    page.wait_for_url("**#step=end")
+    expect_step(open_page(blocks, "#step=end"), last)
     assert page.locator(".place").inner_text() == "end"
     press(page, "Home", "ArrowLeft")
     expect_step(page, 0)
@@ -379,3 +382,43 @@ def test_what_a_step_moves_glides_unless_there_are_several_steps_or_less_motion_
     press(page, "k")
     expect_step(page, 1)
     assert page.evaluate("glided") == []
+
+
+def lane_words(page):
+    """The words at the left of the lanes, without their titles."""
+    return page.locator(".lanes > svg > text").evaluate_all("(all) => all.map((each) => each.lastChild.data)")
+
+
+def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_there(open_page):
+    rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
+    data, page = playback(rollout), open_page(rollout, "#step=34", viewport={"width": 1366, "height": 768})
+    step = data["steps"][33]
+    labels = lane_words(page)
+    assert labels[0] == "Beam after step 34"
+    assert [float(each.split()[1]) for each in labels[1:]] == [round(cost, 3) for _, _, cost in step["beam"]]
+    assert [each.endswith("✔") for each in labels[1:]] == [place == step["lane"] for place in range(len(step["beam"]))]
+    for place, label in enumerate(labels[1:]):
+        alive, dropped = {place}, None
+        for number, later in enumerate(data["steps"][34:], start=35):
+            alive = {each for each, (before, _, _) in enumerate(later["beam"]) if before in alive}
+            dropped = dropped or (None if alive else number)
+        assert label.endswith("✔" if place == step["lane"] else f"✕ {dropped}")
+    titles = page.locator(".lanes .kept title").all_text_contents()
+    there = next(place for place, title in enumerate(titles) if title.startswith("step 37, place 1 "))
+    page.locator(".lanes .kept").nth(there).click()
+    expect_step(page, 36)
+    assert lane_words(page)[0] == "Beam after step 37"
+    assert page.locator(".lanes").bounding_box()["y"] + page.locator(".lanes").bounding_box()["height"] <= 768
+
+
+def test_no_lanes_are_drawn_where_no_beam_was_recorded(open_page, blocks):
+    steps = [{name: value for name, value in each.items() if name not in ("beam", "lane")} for each in blocks.steps]
+    assert not open_page(replace(blocks, loaded=steps)).locator(".lanes").is_visible()
+    some = [steps[0], *blocks.steps[1:]]
+    page = open_page(replace(blocks, loaded=some))
+    assert lane_words(page) == ["Beam: not recorded here"]
+    press(page, "ArrowRight")
+    expect_step(page, 1)
+    assert page.locator(".lanes .kept").count() > 3
+    press(page, "End")
+    expect_step(page, len(steps))

@@ -85,6 +85,20 @@ def test_candidates_stand_in_rank_order_with_ties_and_what_a_prediction_expects(
     assert data["steps"][1]["expects"] is None
 
 
+def test_the_beam_is_given_with_the_place_of_the_path_in_it_and_a_damaged_one_is_one_sentence(solved):
+    recorded = as_recorded(solved)
+    data = playback(recorded)
+    for step, shown in zip(solved.steps, data["steps"], strict=True):
+        actions = [[data["actions"][each] for each in kept] for _, kept, _ in shown["beam"]]
+        assert actions == [list(map(str, kept.actions)) for kept in step.beam]
+        assert [(before, cost) for before, _, cost in shown["beam"]] == [(each.before, each.cost) for each in step.beam]
+        assert actions[shown["lane"]] == list(map(str, step.successor.actions))
+    for damage in ({"lane": len(solved.steps[0].beam)}, {"beam": [[0, ["(pick-up a)"]]]}, {"beam": 3}):
+        steps = [{**recorded.steps[0], **damage}, *recorded.steps[1:]]
+        with pytest.raises(StoreError, match="not a record of a rollout"):
+            playback(replace(recorded, loaded=steps))
+
+
 def test_names_are_escaped_rejected_candidates_come_last_and_damage_is_one_sentence(hostile):
     (step,) = playback(hostile)["steps"]
     assert [each["cost"] for each in step["candidates"]] == [-0.5, None]
