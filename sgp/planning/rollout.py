@@ -162,8 +162,10 @@ class Rollout:
         return self.steps[-1].successor.state if self.steps else self.task.init
 
     def without_notes(self) -> Rollout:
-        """Return a copy without the policy's notes, which fill most of a file and are not displayed."""
-        return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
+        """Return a copy without the policy's notes, but for reasons in words: the others fill most of a file."""
+        shown = [{name: value for name, value in step.note.items() if name == "because"} for step in self.steps]
+        steps = (replace(step, note=note) for step, note in zip(self.steps, shown, strict=True))
+        return replace(self, steps=tuple(steps))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle states as atoms, because native states belong to their process."""

@@ -45,10 +45,10 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
     between equal costs; `greedy`, the rank that greedy search would choose; `path`, with a beam, the cost of the path
     so far; `beam`, the nodes that beam search kept [place of the predecessor in the beam before, actions, path cost],
     best first, and `lane`, the place of the chosen one (neither if the beam was not recorded); `why`, see
-    `explanations`; `best`, the ranks of candidates that are proved to be on a shortest
-    plan; `expects`, the predicted changes [atom, becomes true, score] and the share of `nothing`. Of a
-    candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another beam state);
-    `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
+    `explanations`; `because`, the policy's reason in words, if it gives any; `best`, the ranks of candidates that are
+    proved to be on a shortest plan; `expects`, the predicted changes [atom, becomes true, score] and the share of
+    `nothing`. Of a candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another
+    beam state); `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
     `marks` are the steps that are proved to lengthen the plan, [step, actions lost, whether this is exact], with None
     actions lost for a dead end; None if distances were not recorded. `left` of frames and candidates is the number of
     actions left as recorded (`encode_bounds`).
@@ -155,6 +155,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 "candidates": candidates,
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
+                **({"because": record["note"]["because"][record["chosen"]]} if "because" in record["note"] else {}),
                 **({} if left is None else {"best": _best(record, order, left[number])}),
                 "expects": expects,
             }

@@ -57,6 +57,7 @@ function saidOfChosen(step, candidate, rank) {
 /** Why there are no reasons against a candidate, or "" where there are some. */
 function unexplained(step, other) {
   if (!step) return "Rollout finished.";
+  if (step.because) return `Chosen by ${step.because}.`;
   if (other === null) return "This was the only unvisited successor.";
   if (explanationOf(step, other)) return "";
   if (step.unavailable.includes(other)) return `Rank ${other + 1} was not available.`;
@@ -126,5 +127,5 @@ function reasonsPanel(rollout, { name, schedule }) {
       row.values.textContent = raw && chosen !== null ? `chosen ${short(chosen)}, other ${short(against)}` : "";
     });
   }
-  return { element: h("section", { class: "reasons", hidden: !most }, said, details), render };
+  return { element: h("section", { class: "reasons", hidden: !most && !rollout.steps.some((step) => step.because) }, said, details), render };
 }

@@ -227,3 +227,13 @@ def test_the_result_of_a_search_is_reported_exactly():
     nothing = {**found, "overrides": None, "proved": False}
     assert override_words(nothing).startswith("No solution found: the time limit was reached.")
     assert "no 2 overrides or fewer solve it" in override_words({**nothing, "complete": [1, 2]})
+
+
+def test_a_decision_has_the_rule_of_its_chosen_candidate(quick_run):
+    run = quick_run("regression", "gripper")
+    problem = sgp.load_suite("state-centric").problems("gripper", "validation")[0]
+    rollout = sgp.load_planner(run).solve(sgp.Task(problem))
+    data = playback(as_recorded(rollout.without_notes()))
+    for step, shown in zip(rollout.steps, data["steps"], strict=True):
+        assert shown["because"] == step.note["because"][step.chosen]
+        assert shown["because"].startswith(f"rule {step.note['rule'][step.chosen]}: goal (at ?x0 ?x1), if (")
