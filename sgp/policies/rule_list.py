@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,8 +93,15 @@ def static_facts(task: Task) -> Facts:
     return facts
 
 
-def matches(literals: Sequence[Literal], facts: Facts, binding: Binding) -> Iterator[Binding]:
-    """Yield the extensions of a binding that satisfy all literals, joined smallest relation first."""
+def matches(
+    literals: Sequence[Literal], facts: Facts, binding: Binding, failed: set[tuple[Any, ...]] | None = None
+) -> Iterator[Binding]:
+    """Yield the extensions of a binding that satisfy all literals, joined smallest relation first.
+
+    `failed` has the remaining literals, with the bindings of their variables, that have no match: paths that meet in
+    one place are followed once from there.
+    """
+    failed = set() if failed is None else failed
     rest, least, fewest = list[Literal](), None, list[tuple[str, ...]]()
     for literal in literals:
         (predicate, terms), positive = literal
@@ -116,10 +123,18 @@ def matches(literals: Sequence[Literal], facts: Facts, binding: Binding) -> Iter
         yield binding
         return
     rest = [literal for literal in rest if literal is not least]
+    numbers = tuple(map(id, rest))
+    terms = list(dict.fromkeys(term for literal in rest for term in literal.atom.objects))
     for objects in fewest:
         extended = extend(binding, least.atom.objects, objects)
-        if extended is not None:
-            yield from matches(rest, facts, extended)
+        if extended is None:
+            continue
+        key, found = (numbers, *map(extended.get, terms)), False
+        for found_binding in () if key in failed else matches(rest, facts, extended, failed):
+            found = True
+            yield found_binding
+        if not found:
+            failed.add(key)
 
 
 def extend(binding: Binding, terms: Sequence[str], objects: Sequence[str]) -> Binding | None:

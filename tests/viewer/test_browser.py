@@ -422,3 +422,11 @@ def test_no_lanes_are_drawn_where_no_beam_was_recorded(open_page, blocks):
     assert page.locator(".lanes .kept").count() > 3
     press(page, "End")
     expect_step(page, len(steps))
+
+
+def test_the_rule_of_a_decision_is_shown_as_text(open_page, quick_run):
+    problem = sgp.load_suite("state-centric").problems("gripper", "validation")[0]
+    rollout = sgp.load_planner(quick_run("regression", "gripper")).solve(sgp.Task(problem))
+    page = open_page(as_recorded(rollout.without_notes()), "#step=2")
+    step = rollout.steps[2]
+    assert page.locator(".because").inner_text() == f"Chosen by {step.note['because'][step.chosen]}."
