@@ -124,16 +124,16 @@ def matches(
         return
     rest = [literal for literal in rest if literal is not least]
     numbers = tuple(map(id, rest))
-    terms = list(dict.fromkeys(term for literal in rest for term in literal.atom.objects))
+    waiting = dict.fromkeys(term for literal in rest for term in literal.atom.objects)
     for objects in fewest:
         extended = extend(binding, least.atom.objects, objects)
         if extended is None:
             continue
-        key, found = (numbers, *map(extended.get, terms)), False
-        for found_binding in () if key in failed else matches(rest, facts, extended, failed):
-            found = True
-            yield found_binding
-        if not found:
+        key, matched = (numbers, *map(extended.get, waiting)), False
+        for longer in () if key in failed else matches(rest, facts, extended, failed):
+            matched = True
+            yield longer
+        if not matched:
             failed.add(key)
 
 
