@@ -187,9 +187,10 @@ class FirstRule:
         for number, taken in self._matched(_first_actions(choice), facts):
             new = [place for place in taken if fired[place] == none]
             fired[new] = number
+            text = f"rule {number + 1}: {self.learned[number]}"
             for place in new:
-                bound = ", ".join(f"{term} = {name}" for term, name in sorted(taken[place].items()) if term[0] == "?")
-                because[place] = f"rule {number + 1}: {self.learned[number]}; {bound}"
+                bound = [f"{term} = {name}" for term, name in sorted(taken[place].items()) if term[0] == "?"]
+                because[place] = f"{text}; {', '.join(bound)}"
             after = [choice[place].state for place in new]
             lost = [self.protect and not achieved <= set(map(task.fluent, task.fluents(state))) for state in after]
             costs[new] = number + none * np.array(lost, np.float64)

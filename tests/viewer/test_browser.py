@@ -428,5 +428,5 @@ def test_the_rule_of_a_decision_is_shown_as_text(open_page, quick_run):
     problem = sgp.load_suite("state-centric").problems("gripper", "validation")[0]
     rollout = sgp.load_planner(quick_run("regression", "gripper")).solve(sgp.Task(problem))
     page = open_page(as_recorded(rollout.without_notes()), "#step=2")
-    step = rollout.steps[2]
+    step = rollout.steps[1]  # addresses count from 1
     assert page.locator(".because").inner_text() == f"Chosen by {step.note['because'][step.chosen]}."
