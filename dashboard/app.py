@@ -21,7 +21,8 @@ their distances to the goal on 2026-11-26."
 st.html(f"<style>{css('app')}</style>")
 page = st.navigation(
     [
-        st.Page(VIEWS / "rollout.py", title="Rollout", default=True),
+        st.Page(VIEWS / "start.py", title="Start", default=True),
+        st.Page(VIEWS / "rollout.py", title="Rollout"),
         st.Page(VIEWS / "what_if.py", title="What if"),
         st.Page(VIEWS / "compare.py", title="Compare"),
         st.Page(VIEWS / "coverage.py", title="Coverage"),

@@ -1,9 +1,7 @@
 """Data of the pages, cached and shared by all sessions; no page changes them."""
 
 import re
-import tomllib
 from collections.abc import Iterable
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.reports.papers import beside_ours
+from sgp.viewer.library import planner_words
 from sgp.viewer.playback import playback
 
 
@@ -85,14 +84,9 @@ def family(suite: str, method: str) -> tuple[int, str]:
     return first.index(method) if method in first else len(first), method
 
 
-@cache
-def _words() -> dict[str, str]:
-    return tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
-
-
 def words_in(names: Iterable[str]) -> dict[str, str]:
     """The known words in names of planners and splits with their meanings."""
-    known = _words()
+    known = planner_words("meanings")
     parts = {part for name in names for part in re.split(r"[ +=]", name)}
     parts |= {piece for part in parts - set(known) for piece in part.split("-")}
     return {word: meaning for word, meaning in known.items() if word in parts}

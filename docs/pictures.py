@@ -26,7 +26,8 @@ from sgp.viewer.library import recorded_folder
 
 PAGES = {
     **{name: name for name in ("what_if", "coverage", "scaling", "next_state", "own_problem", "tour", "guess")},
-    "rollout": "?domain=blocksworld&step=5",
+    "start": "",
+    "rollout": "rollout?domain=blocksworld&step=5",
     "compare": "compare?domain=blocksworld",
     "failures": "failures?domains=logistics",
 }

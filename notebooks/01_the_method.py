@@ -601,7 +601,7 @@ print(pd.DataFrame(lines, columns=["prediction", "solved", "n", "95 % interval"]
 # %% [markdown]
 # ## In the dashboard
 #
-# The tour tells the same in ten stops, large enough for a projector, and lets the audience guess before it shows which
+# The tour tells the same in 13 stops, large enough for a projector, and lets the audience guess before it shows which
 # successor is nearest. Below it, a recorded rollout of this variant that goes wrong, at the step where it does.
 #
 # [Open the tour in the dashboard](http://localhost:8501/tour?stop=1)

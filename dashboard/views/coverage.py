@@ -1,6 +1,6 @@
 """Page Coverage: measured and published; a cell opens its failures, a mark its rollout."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from urllib.parse import urlencode
 
@@ -13,6 +13,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
 from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
+from sgp.reports.tables import REFERENCES
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -30,8 +31,8 @@ Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite,
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """Coverage with 95 % Wilson interval (n = instances, or instances distinct up to object renaming), mean \
 over seeds; every plan was validated by VAL. "paper": published value ± SD over seeds, on other instances of the same \
-sizes. Darker = higher coverage. Rows: the suite's own method, baselines, other methods; best variants first. \
-Click a heading to sort, a cell to list its failures."""
+sizes. Darker = higher coverage. Rows: the suite's own method, references that learn nothing (always shown), other \
+methods; best variants first. Click a heading to sort, a cell to list its failures."""
 
 
 def open_cell(key: str) -> None:
@@ -40,16 +41,21 @@ def open_cell(key: str) -> None:
     st.session_state["cell"] = tuple(points[0]["customdata"]) if points else None
 
 
-def cell_words(own, printed, n: int) -> str:
-    """A cell of the table: our number (with n if it is not that of the heading) and the paper's."""
+def cell_words(own, printed, n: int, ours: bool) -> str:
+    """A cell: our number (with n if it is not that of the heading) and the paper's; `ours`: we measured the planner."""
+    if own is None and printed is None:
+        return "not measured" if ours else "not in the paper"
     if own is None:
-        return "not measured" if printed is None else f"{printed.text} in the paper"
+        return f"{printed.text} in the paper" + ("" if ours else ", not measured")
     words = own.text if own.count == n else f"{own.text} n = {own.n}"
     return words if printed is None else f"{words}, paper {printed.text}"
 
 
-def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all_planners: bool) -> None:
-    """Planners by domain and split, by method (`family`) and mean, papers last; a selected cell opens its attempts."""
+def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], chosen: Collection[str]) -> None:
+    """Planners by domain and split, a selected cell opens its attempts.
+
+    The `chosen` ones (all if there are none) come first, by method (`family`) and mean, papers last.
+    """
     both = pandas.concat([covered, sources.published()])
     both = both[(both["metric"] == "coverage") & both["size"].isna()]
     pooled = sgp.experiments.pool_seeds(both, ("paper", "planner", "domain", "split"))
@@ -57,12 +63,14 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
     means = pooled[pooled["paper"] == ""].groupby("planner", sort=False)["value"].mean()
     method, suite = dict(zip(both["planner"], both["method"], strict=True)), covered["suite"].iloc[0]
     best = means.sort_values(ascending=False, kind="stable").index
-    planners = sorted(best, key=lambda planner: sources.family(suite, method[planner]))
-    if all_planners:
+    first = chosen or set(best)
+    planners = sorted(best, key=lambda planner: (planner not in first, sources.family(suite, method[planner])))
+    if not chosen:
         printed = {planner for theirs, planner, *place in cells if theirs and tuple(place) in places}
         planners += [name for name in in_order(pooled["planner"]) if name in printed and name not in planners]
     several_splits = len({split for _, split in places}) > 1
-    columns, shares = {"planner": planners}, {}
+    marks = [" (reference)" * (method[planner] in REFERENCES) for planner in planners]
+    columns, shares = {"planner": list(map("".join, zip(planners, marks, strict=True)))}, {}
     for domain, split in places:
         own = [cells.get((False, planner, domain, split)) for planner in planners]
         most = max((each for each in own if each is not None), key=lambda each: each.count, default=None)
@@ -70,7 +78,8 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], all
         heading = name if most is None else f"{name}, n = {most.n}"
         theirs = [cells.get((True, planner, domain, split)) for planner in planners]
         n = most.count if most else 0
-        columns[heading] = [cell_words(*pair, n) for pair in zip(own, theirs, strict=True)]
+        known = zip(own, theirs, (planner in means for planner in planners), strict=True)
+        columns[heading] = [cell_words(*pair, n, ours) for *pair, ours in known]
         shares[heading] = [None if each is None else each.value for each in own]
 
     def shade(column: pandas.Series) -> list[str]:
@@ -286,14 +295,15 @@ def main() -> None:
         domains = several("Domains", in_order(covered["domain"]), "domains")
     with columns[3]:
         planners = several("Planners", covered["planner"], "planners", sources.about_all(covered["planner"].unique()))
-    covered = covered[covered["domain"].isin(domains) & covered["planner"].isin(planners)]
+    compared = covered["planner"].isin(planners) | covered["method"].isin(REFERENCES)
+    covered = covered[covered["domain"].isin(domains) & compared]
     places = in_order(covered[["domain", "split"]].itertuples(index=False, name=None))
     places = [(domain, split) for domain, split in places if split in chosen_splits]
     if not places:
         st.info("No measurements match these filters. Remove a filter.")
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
-    show_table(covered, places, all_planners=not st.session_state["planners"])
+    show_table(covered, places, st.session_state["planners"])
     st.caption(READING)
     show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
 

@@ -72,7 +72,7 @@ def to_step(recorded: Recorded, step: int, words: str) -> str:
     """A link to a step of the player; one past the last is the end."""
     place = step if step <= len(recorded.steps) else "end"
     address = urlencode({**LIBRARY.address_of(recorded), "step": place})
-    return f'<a href="./?{escape(address)}" target="_self">{escape(words)}</a>'
+    return f'<a href="./rollout?{escape(address)}" target="_self">{escape(words)}</a>'
 
 
 def at(recorded: Recorded, step: int) -> str:

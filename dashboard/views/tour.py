@@ -1,5 +1,7 @@
 """Page Tour: two methods, training and a failure taught on recorded decisions, large enough for a projector."""
 
+from collections.abc import Sequence
+
 import sources
 import streamlit as st
 from basics import css, encoded, number, plain, run_page
@@ -8,6 +10,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.evaluation.scores import Diagnosis, diagnose_splits
 
+KEYS = "Keys: ← and → change the stop, a shows the answer, p presents, Esc leaves."
 GUESS = "Guess first: which action does the model take?"
 CSS = css("tour")
 draw = st.components.v2.component(
@@ -32,26 +35,45 @@ def go(stop: int) -> None:
     st.query_params["stop"] = str(stop + 1)
 
 
+def present(shown: bool) -> None:
+    """Begin or leave the presenter's view."""
+    if shown:
+        st.query_params["present"] = "yes"
+    else:
+        st.query_params.pop("present", None)
+
+
 def show_bar(stop: int) -> None:
     """The titles of the stops, and buttons to the stops before and after."""
     names = sgp.viewer.tour_titles()
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+    with st.container(key="stops", horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,))
         for place, name in enumerate(names):
             kind = "primary" if place == stop else "tertiary"
             st.button(f"{place + 1} {name}", type=kind, on_click=go, args=(place,))
         st.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,))
+        st.button("Present", on_click=present, args=(True,), help=KEYS)
 
 
-def choose_round(found: sgp.viewer.Tour) -> int:
-    """The round of refinement to show; buttons, because the arrow keys change the stop."""
-    requested = number("round", 0)
-    level = requested if requested <= found.rounds else 0
-    with st.container(horizontal=True):
-        for each in range(found.rounds + 1):
-            kind = "primary" if each == level else "secondary"
-            st.button(f"Round {each}", type=kind, on_click=st.query_params.update, args=({"round": str(each)},))
-    return level
+def show_presented(stop: int) -> None:
+    """The title of the stop that is presented, and a button to leave."""
+    names = sgp.viewer.tour_titles()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(names[stop], anchor=False)
+        st.caption(f"{stop + 1} of {len(names)}. {KEYS}")
+        st.button("Leave", type="tertiary", on_click=present, args=(False,))
+
+
+def choose(label: str, name: str, options: Sequence[int]) -> int:
+    """A number of the address; buttons, because the arrow keys change the stop."""
+    requested = number(name, options[0])
+    chosen = requested if requested in options else options[0]
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(label, width="content")
+        for each in options:
+            kind = "primary" if each == chosen else "secondary"
+            st.button(f"{each}", type=kind, on_click=st.query_params.update, args=({name: str(each)},))
+    return chosen
 
 
 def guessed(found: sgp.viewer.Tour) -> bool:
@@ -106,23 +128,28 @@ def main() -> None:
     titles = sgp.viewer.tour_titles()
     requested = number("stop", 1)
     place = requested - 1 if 1 <= requested <= len(titles) else 0
-    st.html(
-        "<style>.stMainBlockContainer p { font-size: 1.3rem; line-height: 1.45; }"
-        ".stMainBlockContainer button p { font-size: .95rem; }"
-        ".stMainBlockContainer [data-testid=stCaptionContainer] p { font-size: .95rem; }</style>"
-    )
-    show_bar(place)
-    level = choose_round(found) if titles[place] == "Colours" else 0
-    stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None)
+    presenting = st.query_params.get("present") == "yes"
+    st.html(f"<style>{css('tour_page')}{css('tour_presented') if presenting else ''}</style>")
+    (show_presented if presenting else show_bar)(place)
+    level = choose("Round", "round", range(found.rounds + 1)) if titles[place] == "Colours" else 0
+    size = choose("Objects", "size", found.sizes) if titles[place] == "Larger problems" else None
+    stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None, size)
     st.markdown(plain(stop.words))
-    if titles[place] == "Nearest successor" and not guessed(found):
-        stop = stop._replace(bars=(), heading="")
+    if titles[place] == "Nearest successor":
+        bars = stop.bars if guessed(found) else ()
+        stop = stop._replace(question="", bars=bars, heading=stop.heading if bars else "")
     if place == len(titles) - 1:
         show_links(found)
-    reported = draw(key="tour stop", data=encoded(stop._asdict()), on_go_change=lambda: None)
+    data = encoded({**stop._asdict(), "present": presenting})
+    reported = draw(key="tour stop", data=data, on_go_change=lambda: None, on_present_change=lambda: None)
     if reported.go and 0 <= place + reported.go < len(titles):
         go(place + reported.go)
         st.rerun()
+    if reported.present is not None and reported.present != presenting:
+        present(reported.present)
+        st.rerun()
+    if titles[place] == "Whole plan":
+        st.page_link("views/rollout.py", label="Step through this plan", query_params=address_of(found.rollout))
     st.caption(plain(f"{stop.source}, as recorded."))
 
 

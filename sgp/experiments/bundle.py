@@ -20,6 +20,7 @@ from sgp.api import evaluate, train
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
+from sgp.datasets.recorded import PACKED
 from sgp.datasets.recording import records
 from sgp.datasets.runs import Run
 from sgp.datasets.store import whole_folder
@@ -30,7 +31,7 @@ from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.errors import ConfigurationError, InputError, SgpError, SuiteError, expected_one_of
 from sgp.evaluation.attempts import subject_of
 from sgp.experiments.joint import train_jointly
-from sgp.experiments.record import add_distances, record
+from sgp.experiments.record import add_distances, record, write_rollouts
 from sgp.files import write_json, write_text
 from sgp.methods.loading import load_planner, shipped_folder
 from sgp.planning.experts import TEACHERS
@@ -117,8 +118,8 @@ def rollouts(
     folder = out or recorded_folder()
     for path in record(folder, suite, jobs=jobs or cores()):
         typer.echo(path)
-    distances(folder)
     typer.echo(record_tour(folder, suite, next(iter(load_suite(suite).domains)), jobs or cores()))
+    distances(folder)
 
 
 @app.command()
@@ -165,11 +166,14 @@ def experts(
 
 TOUR_METHOD, TOUR_VARIANT = "state-centric", "wl-xgboost-delta"
 SMALLER, LARGER = "interpolation", "extrapolation"  # splits of the tour
-TOUR_FORMAT = 2
+TOUR_FORMAT = 3
 
 
 def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> Path:
-    """Write the tour of a domain: the first solved rollout of unseen small problems, at its most open decision."""
+    """Write the tour of a domain: the first solved rollout of unseen small problems, at its most open decision.
+
+    The rollout is written beside it like the others.
+    """
     source = load_suite(suite)
     run = train(TOUR_METHOD, domain, suite, TOUR_VARIANT, jobs=jobs)
     planner, (policy, encoder) = load_planner(str(run.folder)), _parts(run)
@@ -182,9 +186,11 @@ def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> P
             f"{TOUR_METHOD} {TOUR_VARIANT} solves no problem of {suite}/{domain}/{SMALLER}; choose another domain"
         )
     file = Path(folder) / "tour.json"
+    plan = f"{domain}-{TOUR_METHOD}-{TOUR_VARIANT}-{problem.name}-{rollout.outcome.value}.jsonl{PACKED}"
+    write_rollouts(run, source, {file.with_name(plan): rollout.without_notes()}, SMALLER)
     contrast = _contrast(train(METHOD, domain, suite, jobs=jobs), problem)
     parts = {"training": _training(source, run, encoder), "contrast": contrast, "failure": _failure(source, jobs)}
-    write_json(file, {"format": TOUR_FORMAT, **_decision(rollout, run, policy, encoder), **parts})
+    write_json(file, {"format": TOUR_FORMAT, "rollout": plan, **_decision(rollout, policy, encoder), **parts})
     return file
 
 
@@ -196,7 +202,7 @@ def _parts(run: Run) -> tuple[NearestEmbedding, WLEncoder]:
     return policy, policy.encoder
 
 
-def _decision(rollout: Rollout, run: Run, policy: NearestEmbedding, encoder: WLEncoder) -> dict[str, Any]:
+def _decision(rollout: Rollout, policy: NearestEmbedding, encoder: WLEncoder) -> dict[str, Any]:
     """The most open decision of a rollout with its inputs: graph, embeddings, prediction."""
     task = rollout.task
     number = _most_open(rollout)
@@ -204,7 +210,6 @@ def _decision(rollout: Rollout, run: Run, policy: NearestEmbedding, encoder: WLE
     graph = coloured_graph(encoder.vocabulary, task, step.state)
     before, after = encoder.embed(task, [step.state, step.successor.state])
     return {
-        "records": _records(rollout, run, SMALLER),
         "step": number + 1,
         "atoms": sorted(map(str, task.atoms(step.state))),
         "graph": {**asdict(graph), "names": _names(encoder, task, step.state, step.successor.state)},

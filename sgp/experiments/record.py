@@ -102,7 +102,7 @@ def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: 
                 target / f"{stem}-{name}-{rollout.outcome.value}.jsonl{PACKED}": rollout
                 for name, rollout in rollouts.items()
             }
-            written += _write(run, source, files)
+            written += write_rollouts(run, source, files)
     for stale in {*rollout_files(target), *target.glob("*.map.json")} - set(written):
         stale.unlink()
     return written
@@ -122,7 +122,9 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     trained = (run.folder / "run.json").stat().st_mtime
     if not all(map_file(file).is_file() and map_file(file).stat().st_mtime > trained for file in files):
         rollouts = _planned(run, source, chosen)
-        _write(run, source, {recorder.path(name): rollout for name, rollout in rollouts.items()}, thorough=False)
+        write_rollouts(
+            run, source, {recorder.path(name): rollout for name, rollout in rollouts.items()}, thorough=False
+        )
     return files
 
 
@@ -169,15 +171,17 @@ def _planned(run: Run, suite: Suite, names: Collection[str]) -> dict[str, Rollou
     return {rollout.task.name: rollout.without_notes() for rollout in rollouts}
 
 
-def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: bool = True) -> list[Path]:
+def write_rollouts(
+    run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], split: str = SPLIT, thorough: bool = True
+) -> list[Path]:
     """Write each rollout of a run to its file, with a map beside it; return all files that were written."""
-    experts, policy = saved_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
+    experts, policy = saved_plans(suite, run.key.domain, split), load_planner(str(run.folder)).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = step_records(rollout, policy, plan)
-        about = subject_of(run, suite.name, split=SPLIT).record()
+        about = subject_of(run, suite.name, split=split).record()
         left = None if thorough else remaining_in_passing(rollout)
         made = records(rollout, about, plan, why)
         write_records(file, made if left is None else with_distances(made, left.record()))

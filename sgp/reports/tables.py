@@ -19,6 +19,7 @@ from sgp.reports.table import CAPTIONS, Row, Table
 if TYPE_CHECKING:
     from sgp.viewer.pictures import Picture
 
+REFERENCES = ("fast-downward", "goal-count")  # methods that learn nothing, shown beside every other
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 _DIAGNOSTICS = (
     *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),

@@ -211,6 +211,8 @@ def rasteriser() -> Iterator[Callable[[str, int], Image]]:
         yield lambda svg, width: open_image(io.BytesIO(render(svg_string=svg, width=width))).convert("RGB")
 
 
+_EXPORT = re.compile(r"^export (default )?", re.MULTILINE)
+_NONCE = "player"  # names the one script that the page runs: browsers disagree on 'self' for pages on a disk
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
     "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "lanes", "player"),
@@ -228,16 +230,26 @@ def script(name: Literal["player", "compare", "guess", "branches", "tour"]) -> s
     return "\n".join((Path(__file__).parent / f"{part}.js").read_text(encoding="utf-8") for part in _PARTS[name])
 
 
-def html_page(data: dict[str, Any], above: str = "") -> str:
-    """The page that plays the data of a rollout (`playback`) or of two (`comparison`), below the markup `above`."""
+def page_script() -> str:
+    """The player as a file that pages share, for a script element without a type: a page on a disk loads no module."""
+    return f'"use strict";\n(() => {{\n{_EXPORT.sub("", script("player"))}\nopenPage();\n}})();\n'
+
+
+def html_page(data: dict[str, Any], above: str = "", source: str = "") -> str:
+    """The page that plays the data of a rollout (`playback`) or of two (`comparison`), below the markup `above`.
+
+    `source` is the address of a file with its `page_script`; without it, the page contains the script.
+    """
     # A name can contain "</script>" or "<!--": within JSON every "<" can be escaped.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     sides = data.get("sides", [data])
     title = escape(f"{data['problem']}: {' and '.join(side['model'] for side in sides)}")
-    view = script("compare" if "sides" in data else "player")
+    code = f'<script type="module">\n{script("compare" if "sides" in data else "player")}\nopenPage();\n</script>'
+    element = f'<script nonce="{_NONCE}" src="{source}"></script>' if source else code
     # The page's policy allows no external content, whatever the names in the data.
     page = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
-    return page.substitute(title=title, data=embedded, script=view, above=above)
+    allowed = f"'nonce-{_NONCE}'" if source else "'unsafe-inline'"
+    return page.substitute(title=title, data=embedded, script=element, above=above, allowed=allowed)
 
 
 def export_html(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.datasets.recorded import PACKED, Recorded, read_heads
 from sgp.datasets.store import data_folder, home
-from sgp.datasets.subject import PlannerName, Variant
+from sgp.datasets.subject import DEFAULT, PlannerName, Variant
 from sgp.errors import SgpError
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
@@ -34,6 +36,28 @@ class Library:
     @cached_property
     def _named(self) -> Counter[tuple[str, ...]]:
         return Counter(tuple(rollout_address(each).values()) for each in self.rollouts)
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+
+
+def planner_words(kind: Literal["meanings", "names"]) -> Mapping[str, str]:
+    """The words in names of planners and splits, with their meanings or with names to read."""
+    return _words()[kind]
+
+
+def readable_name(planner: PlannerName) -> tuple[str, str]:
+    """A planner's name to read, and its settings, separated by commas."""
+    names = planner_words("names")
+    variant, *changed = planner.variant.split("+")
+    parts = [variant] if variant in names else variant.split("-")
+    settings = [names.get(part, part) for part in parts if part != planner.method]
+    settings += [f"{value} {names.get(name, name)}" for name, _, value in (each.partition("=") for each in changed)]
+    settings += [names.get(part, part) for part in (planner.decoding,) if part != DEFAULT]
+    settings += [f"selected by {names.get(planner.selected_by, planner.selected_by)}" if planner.selected_by else ""]
+    return names.get(planner.method, planner.method), ", ".join(filter(None, settings))
 
 
 def recorded_folder() -> Path:

@@ -1,4 +1,4 @@
-// A stop of the tour: drawings made and escaped by our Python, rows of bars, and the keys for the stops before and after.
+// A stop of the tour: drawings made and escaped by our Python, rows of bars, a question with its folded answer, and the keys.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const COLOURS = { more: "#0072b2", less: "#d55e00", other: "#8a8f98" }; // Okabe and Ito; the numbers say the same
@@ -42,25 +42,49 @@ function barTable(rows) {
   return box("table", ranked ? "ranked" : rows.length > 12 ? "many" : "", box("tbody", "", ...lines));
 }
 
-/** Draw a stop, which has the fields of `Stop` in tour.py, into an element of class `row`. */
-function drawStop(row, { scenes, graph, bars, heading }) {
+/** A question, and its answer in a fold; `open` if it is shown. */
+function questionBox(question, answer, open) {
+  const fold = box("details", "question", box("summary", "", question), box("p", "", answer));
+  fold.open = open;
+  return fold;
+}
+
+/** Draw a stop, which has the fields of `Stop` in tour.py, into an element of class `row`; without a question if it is "". */
+function drawStop(row, { scenes, graph, bars, heading, question, answer }) {
   const chart = graph ? drawing(graph) : bars.length ? barTable(bars) : null;
   row.classList.toggle("both", scenes.length > 0 && chart !== null);
-  const pictures = box("div", "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
-  row.replaceChildren(...(scenes.length ? [pictures] : []), ...(chart ? [figure("chart", heading, chart)] : []));
+  const kind = scenes.length > 2 ? "scenes many" : "scenes";
+  const pictures = box("div", kind, ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
+  const before = row.querySelector(".question");
+  const open = Boolean(before?.open) && before.firstChild.textContent === question;
+  row.replaceChildren(...(scenes.length ? [pictures] : []), ...(chart ? [figure("chart", heading, chart)] : []),
+    ...(question ? [questionBox(question, answer, open)] : [])); // prettier-ignore
+}
+
+/** Hears the keys of the stops: `go` of a step forward or back, `present` of p and (false) of Escape; a folds the answer. */
+function hearKeys(root, connected, go, present) {
+  document.addEventListener("keydown", function onKey(event) {
+    if (!connected()) return document.removeEventListener("keydown", onKey);
+    const target = event.composedPath()[0];
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName)) return;
+    const fold = root().querySelector(".question");
+    if (event.key in STEPS) go(STEPS[event.key]);
+    else if (event.key === "p" || event.key === "Escape") present(event.key === "p");
+    else if (event.key === "a" && fold) fold.open = !fold.open;
+    else return;
+    event.preventDefault();
+  });
 }
 
 export default ({ data: bytes, parentElement, setTriggerValue }) => {
-  drawStop(parentElement.querySelector(".row"), JSON.parse(new TextDecoder().decode(bytes)));
+  const row = parentElement.querySelector(".row");
+  const stop = JSON.parse(new TextDecoder().decode(bytes));
+  row.classList.toggle("present", stop.present);
+  drawStop(row, stop);
   const known = mounted.has(parentElement);
   mounted.set(parentElement, setTriggerValue);
   if (known) return;
-  document.addEventListener("keydown", function onKey(event) {
-    if (!parentElement.isConnected) return document.removeEventListener("keydown", onKey);
-    const target = event.composedPath()[0];
-    if (!(event.key in STEPS) || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName)) return;
-    event.preventDefault();
-    mounted.get(parentElement)("go", STEPS[event.key]);
-  });
+  const report = (name) => (value) => mounted.get(parentElement)(name, value);
+  hearKeys(() => row, () => parentElement.isConnected, report("go"), report("present"));
 };

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgp.datasets.recorded import Recorded, atom_of
-from sgp.domains import draw_goal, draw_scene
+from sgp import drawing
+from sgp.datasets.recorded import Recorded, atom_of, decode_bounds, read_recorded
+from sgp.datasets.subject import Subject
+from sgp.datasets.suite import Entry, load_suite
+from sgp.domains import draw_goal, draw_scene, draw_series
 from sgp.domains.domain import Scene
 from sgp.errors import StoreError
-from sgp.evaluation.scores import DIAGNOSED, Diagnosis
+from sgp.evaluation.attempts import load_attempts
+from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
+from sgp.viewer.library import readable_name
 from sgp.viewer.pictures import draw_graph, fill_of
-from sgp.viewer.playback import ranked
+from sgp.viewer.playback import map_of, ranked
 
-_FORMAT = 2
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMAT = 3
 _STYLE = "width:100%;height:auto;fill:currentColor"
 _LARGEST_CHANGES = 10
 _RANKED = 9  # candidates of a ranking
 _MARKS = ("chosen", "visited", "collapsed", "rejected", "goal")
+_OF_SIZES = ("Larger problems", "Next steps")
+_BLUE, _ORANGE = "#0072b2", "#d55e00"  # Okabe and Ito
+_MAP, _MARGIN = (560, 420), 24
+_MAP_LEGEND = "\u25a0 state, \u25c7 prediction, \u25cf selected, \u25cb candidates by rank, dots: training, line: plan"
 _ARGUMENT = re.compile(r" at argument (\d+)")
 
 
 class Stop(NamedTuple):
-    """A stop: its words, where its numbers come from, pictures of states, and beside them a graph or bars.
+    """A stop: words, a question and its answer, the numbers' source, pictures of states, beside them a graph or bars.
 
     `scenes` are captions and SVGs. A bar is what `tour.js` draws in a row: `label`, `words`, `values` with their texts
     `shown`, `note`, `fill`, and whether it is `chosen`.
     """
 
     words: str
+    question: str
+    answer: str
     source: str
     scenes: Sequence[tuple[str, str]] = ()
     graph: str = ""
@@ -53,16 +69,21 @@ class Tour:
 
     @cached_property
     def rollout(self) -> Recorded:
-        """The rollout of the decision."""
-        return self._recorded("")
+        """The rollout of the decision, whose file lies beside the tour's."""
+        return read_recorded(Path(self.source).parent / self.data["rollout"])[0]
 
     @cached_property
     def failure(self) -> Recorded:
         """The failure's head with the one step that is shown."""
         return self._recorded("failure")
 
+    @cached_property
+    def contrast(self) -> Recorded:
+        """The rollout of the other method in the same problem."""
+        return self._recorded("contrast")
+
     def _recorded(self, part: str) -> Recorded:
-        head, *steps = (self.data[part] if part else self.data)["records"]
+        head, *steps = self.data[part]["records"]
         return Recorded(self.source, 1, head, tuple(steps))
 
     @property
@@ -94,9 +115,35 @@ class Tour:
         """Rounds of colour refinement."""
         return len(self.data["graph"]["colours"]) - 1
 
-    def stop(self, place: int, level: int = 0, diagnosis: Diagnosis | None = None) -> Stop:
-        """A stop by its index; `level` is the round of refinement that is shown, `diagnosis` that of the failure."""
-        title, words = _stops()[place]
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The numbers of objects of the problems that both methods attempted, ascending."""
+        first, other = (set(each["size"]) for each in self._attempts)
+        return sorted(int(size) for size in first & other)
+
+    @cached_property
+    def _attempts(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The measured attempts of the first method and of the other one in the domain of the tour."""
+        attempts = load_attempts()
+
+        def of(about: Subject) -> pd.DataFrame:
+            names = {name: getattr(about, name) for name in ("suite", "domain", "seed")}
+            return select(attempts, **names, planner=about.planner.title)
+
+        return of(self.rollout.about), of(self.contrast.about)
+
+    @cached_property
+    def _solved(self) -> dict[int, list[tuple[int, int]]]:
+        """The solved problems of each size by each method, and the attempted ones."""
+        there = {size: [each[each["size"] == size] for each in self._attempts] for size in self.sizes}
+        return {size: [(int(each["solved"].sum()), len(each)) for each in pair] for size, pair in there.items()}
+
+    def stop(self, place: int, level: int = 0, diagnosis: Diagnosis | None = None, size: int | None = None) -> Stop:
+        """A stop by its index.
+
+        `level` is the round of refinement that is shown, `diagnosis` that of the failure, `size` one of `sizes`.
+        """
+        title, *texts = _stops()[place]
         distance = math.dist(self.data["embedding"], self.data["predicted"])  # of the current state to the prediction
         current = {"label": "\u25a0", "words": "the current state", "note": "not a successor", "chosen": False}
         current |= {"values": [distance], "shown": [f"{distance:.3f}"]}
@@ -112,6 +159,13 @@ class Tour:
                 "bars": sorted([*_ranking(self._decision), current], key=lambda row: row["values"][0]),
                 "heading": "Distance to the prediction",
             },
+            "Map": {
+                "scenes": [(_MAP_LEGEND, self._drawn_map())],
+                "bars": _ranking(self._decision),
+                "heading": "Distance to the prediction",
+            },
+            "Whole plan": {"scenes": self._plan() if title == "Whole plan" else ()},
+            "Larger problems": self._larger(size or self.sizes[0]) if title == "Larger problems" else {},
             "Another method": self._contrast(),
             "A failure": {
                 "scenes": _scenes(self.failure, self.data["failure"]["atoms"])[:1],
@@ -119,42 +173,206 @@ class Tour:
                 "heading": "first bar: smaller problems; second bar: larger problems",
             },
         }
-        part = {"Another method": "contrast", "A failure": "failure"}.get(title, "")
-        recorded, number = self._recorded(part), (self.data[part] if part else self.data)["step"]
+        source = self._source(title)
+        facts = self._facts(level, diagnosis)
+        if title in _OF_SIZES:  # the attempts of all planners are read for these alone
+            facts |= self._facts_of_sizes(size or self.sizes[0])
+        words, question, answer = (each.format(**facts).strip() for each in texts)
+        return Stop(words, question, answer, source, **parts.get(title, {}))
+
+    def _source(self, title: str) -> str:
+        """Where the numbers of a stop come from."""
+        if title == "Larger problems":
+            about = self.rollout.about
+            return f"Attempts of suite {about.suite}, {about.domain}, seed {about.seed}; the picture shows one problem"
+        recorded, number = {
+            "Another method": (self.contrast, self.data["contrast"]["step"]),
+            "A failure": (self.failure, self.data["failure"]["step"]),
+        }.get(title, (self.rollout, self.step))
         about = recorded.about
-        source = f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
-        return Stop(words.format(**self._facts(level, diagnosis)).strip(), source, **parts.get(title, {}))
+        return f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
 
     def _facts(self, level: int, diagnosis: Diagnosis | None) -> dict[str, Any]:
         """The numbers in the words of the stops."""
         data, graph = self.data, self.data["graph"]
-        goals, open_goals = len(self.rollout.problem.goal), len(self.rollout.open_goals[self.step - 1])
+        goals, open_goals = self.rollout.problem.goal, self.rollout.open_goals[self.step - 1]
         unseen = graph["colours"][level].count(-1)
         objects = graph["kinds"].count("object")
-        other = self._recorded("contrast").about
         return {
             "atoms": len(data["atoms"]),
             "objects": objects,
-            "goals": goals,
-            "satisfied": goals - open_goals,
-            "open": open_goals,
+            "goals": len(goals),
+            "satisfied": len(goals) - len(open_goals),
+            "open": len(open_goals),
+            "open_names": ", ".join(str(goals[place]) for place in sorted(open_goals)),
             "atom_nodes": len(graph["nodes"]) - objects,
             "edges": len(graph["edges"]),
+            "kinds": len(set(graph["colours"][0])),
             "colours": ", ".join(str(len(set(colours) - {-1})) for colours in graph["colours"]),
             "level": level,
-            "unseen": f"Not counted: {unseen} nodes with a colour that training never saw (?)." if unseen else "",
+            "unseen": f"Not counted (?): {unseen} of the nodes, whose colour training never saw." if unseen else "",
+            "unseen_last": graph["colours"][-1].count(-1),
             "dimensions": len(data["embedding"]),
             "inputs": 2 * len(data["embedding"]),
             "nonzero": sum(value != 0 for value in data["embedding"]),
+            "changed": len(data["training"]["change"]),
+            "fractional": sum(not float(value).is_integer() for value in data["predicted"]),
+            "nearest": f"{self._decision['candidates'][self.order[0]]['cost']:.3f}",
+            "selected": self.actions[self.chosen],
+            "rank": self.order.index(self.chosen) + 1,
+            "candidates": len(self.actions),
             **{name: data["training"][name] for name in ("train", "transitions")},
             "largest": _LARGEST_CHANGES,
             "metric": str(data["metric"]).capitalize(),
-            "contrast_method": f"{other.method.capitalize()} {other.variant}",
+            "projection": "UMAP" if self._map["umap"] else "PCA",
+            "first_method": readable_name(self.rollout.about.planner)[0],
+            "other_method": readable_name(self.contrast.about.planner)[0],
             "decisions": data["contrast"]["decisions"],
+            "decisions_here": len(self.rollout.steps),
+            "contrast_decisions": len(self.contrast.steps),
+            "contrast_actions": sum(len(step["candidates"][step["chosen"]]["actions"]) for step in self.contrast.steps),
             "failure_domain": self.failure.about.domain,
             "beam": max(sum("beam" in each["marks"] for each in step["candidates"]) for step in self.rollout.steps),
             "diagnosis": "" if diagnosis is None else diagnosis.sentence,
+            **self._answers(diagnosis),
         }
+
+    def _facts_of_sizes(self, size: int) -> dict[str, Any]:
+        """The numbers of measured problems by size."""
+        unsolved = [each for each, ((solved, _), _) in self._solved.items() if not solved]
+        beyond = [each for each in unsolved if set(self.sizes[self.sizes.index(each) :]) <= set(unsolved)]
+        here, largest = ([f"{some} of {all_}" for some, all_ in self._solved[each]] for each in (size, self.sizes[-1]))
+        return {
+            "size": size,
+            "trained": max(entry.size for entry in self._suite_splits["train"]),
+            "first_solved": here[0],
+            "other_solved": here[1],
+            "limit_answer": f"From {beyond[0]} objects on, of the measured sizes."
+            if beyond
+            else "There is no such size among the measured ones.",
+            "largest_size": self.sizes[-1],
+            "first_largest": largest[0],
+            "other_largest": largest[1],
+        }
+
+    def _answers(self, diagnosis: Diagnosis | None) -> dict[str, str]:
+        """Answers whose words depend on the recorded numbers."""
+        graph, rollout = self.data["graph"], self.rollout
+        last = defaultdict[int, list[str]](list)
+        for name, kind, colour in zip(graph["nodes"], graph["kinds"], graph["colours"][-1], strict=True):
+            if kind == "object" and colour >= 0:
+                last[colour].append(name)
+        groups = [" and ".join(names) for names in last.values() if len(names) > 1]
+        near, drawn = self._nearest_on_map()
+        agreeing = sum(map(operator.eq, near, drawn))
+        this = near[self.step - 1] == drawn[self.step - 1]
+        nearest = sum(
+            step["chosen"] == next(place for place in ranked(step) if standings[place].marks.open_to_choice)
+            for step, standings in zip(rollout.steps, rollout.standings, strict=True)
+        )
+        steps, (shortest, _) = len(rollout.steps), decode_bounds(rollout.head["left"][0])
+        perfect = "" if diagnosis is None else diagnosis.shares["perfect_coverage"][1]
+        return {
+            "equal_objects": f"{'; '.join(groups)}." if groups else "None: each object has a colour of its own.",
+            "map_answer": f"{'Yes' if this else 'No'}; in {agreeing} of the {steps} decisions of this plan it is.",
+            "plan_answer": f"In {steps - nearest} of {steps} decisions. The plan has {steps} actions, a shortest one "
+            f"{shortest:g}.",
+            "perfect": "This was not measured."
+            if diagnosis is None
+            else f"No: with perfect predictions {perfect:.0%} of the larger problems would be solved, instead of "
+            f"{diagnosis.shares['coverage'][1]:.0%}.",
+        }
+
+    @property
+    def _suite_splits(self) -> Mapping[str, tuple[Entry, ...]]:
+        about = self.rollout.about
+        return load_suite(about.suite).domain(about.domain).splits
+
+    @cached_property
+    def _map(self) -> Mapping[str, Any]:
+        """The rollout's map (`map_of`)."""
+        return map_of(self.rollout, [ranked(step) for step in self.rollout.steps])
+
+    def _nearest_on_map(self) -> tuple[list[int], list[int]]:
+        """The rank of the candidate nearest to the prediction on the map, and that in truth, of every decision."""
+        first = 2 if self._map["umap"] else 0
+        seen, true = [], []
+        for step in self._map["steps"]:
+            away = {
+                rank: math.dist(point[first : first + 2], step["predicted"][first : first + 2])
+                for rank, *point in step["candidates"]
+            }
+            seen.append(min(away, key=away.__getitem__))
+            true.append(min(away))
+        return seen, true
+
+    def _drawn_map(self) -> str:
+        """The map of the decision: training states, the path of the plan, state, prediction and candidates."""
+        first, step, chosen = (
+            2 if self._map["umap"] else 0,
+            self._map["steps"][self.step - 1],
+            self.order.index(self.chosen),
+        )
+        states = [each["state"] for each in self._map["steps"]]
+        candidates = {rank: point for rank, *point in step["candidates"]}
+        everything = [*self._map["context"], *states, step["predicted"], *candidates.values()]
+        low, high = ([end(point[first + axis] for point in everything) for axis in (0, 1)] for end in (min, max))
+        scale = min((size - 2 * _MARGIN) / (high[axis] - low[axis]) for axis, size in enumerate(_MAP))
+
+        def at(point: Sequence[float]) -> tuple[float, float]:
+            middle = (point[first + axis] - (low[axis] + high[axis]) / 2 for axis in (0, 1))
+            x, y = (size / 2 + away * scale for size, away in zip(_MAP, middle, strict=True))
+            return round(x, 1), round(y, 1)
+
+        parts = [drawing.circle(*at(point), 3, fill_opacity=0.35) for point in self._map["context"]]
+        line = "L".join(f"{x} {y}" for x, y in map(at, states))
+        parts.append(drawing.path(f"M{line}", fill="none", stroke="currentColor", stroke_opacity=0.6))
+        for rank, point in sorted(candidates.items(), key=lambda each: each[0] == chosen):
+            x, y = at(point)
+            look = {"fill": _BLUE} if rank == chosen else {"fill": "none", "stroke": "currentColor", "stroke_width": 2}
+            label = drawing.text(str(rank + 1), x + 8, y - 6, font_size=16)
+            words = f"rank {rank + 1}: {self.actions[self.order[rank]]}"
+            parts.append(drawing.group(words, [drawing.circle(x, y, 6, **look), label]))
+        x, y = at(step["state"])
+        parts.append(drawing.rect(x - 5, y - 5, 10, 10))
+        x, y = at(step["predicted"])
+        parts.append(drawing.path(f"M{x} {y - 12}l12 12l-12 12l-12 -12z", fill="none", stroke=_ORANGE, stroke_width=3))
+        return drawing.picture(*_MAP, parts, f"Map of the embedding at decision {self.step}", style=_STYLE)
+
+    def _plan(self) -> list[tuple[str, str]]:
+        """Every state of the plan, under the action that led to it."""
+        text, problem = self.rollout.domain, self.rollout.problem
+        objects = (*text.constants, *problem.objects)
+        pictures = draw_series(text, [Scene(objects, state, problem.goal) for state in self.rollout.states()])
+        taken = [
+            f"{' '.join(step['candidates'][step['chosen']]['actions'])}, rank {ranked(step).index(step['chosen']) + 1}"
+            for step in self.rollout.steps
+        ]
+        return list(zip(["Initial state", *taken], pictures, strict=True))
+
+    def _larger(self, size: int) -> dict[str, Any]:
+        """A problem of a size, and the shares of such problems that both methods solve."""
+        about = self.rollout.about
+        place = next(
+            (split, entry.name)
+            for split in ("interpolation", "validation", "extrapolation")
+            for entry in self._suite_splits[split]
+            if entry.size == size
+        )
+        problems = load_suite(about.suite).problems(about.domain, place[0])
+        text, problem = next(each for each in problems if each.name == place[1]).read()
+        scene = Scene((*text.constants, *problem.objects), frozenset(problem.init), problem.goal)
+        bars = [
+            {
+                "label": "",
+                "words": ": ".join(readable_name(of.planner)),
+                "values": [solved / tried],
+                "shown": [f"{solved} of {tried}"],
+            }
+            for of, (solved, tried) in zip((about, self.contrast.about), self._solved[size], strict=True)
+        ]
+        scenes = [("Initial state", draw_scene(text, scene)), ("Goal", draw_goal(text, scene))]
+        return {"scenes": scenes, "bars": bars, "heading": "Problems solved"}
 
     def _graph(self, level: int | None) -> str:
         graph = self.data["graph"]
@@ -196,7 +414,7 @@ class Tour:
 
     def _contrast(self) -> dict[str, Any]:
         """The same problem by another method."""
-        recorded, number = self._recorded("contrast"), self.data["contrast"]["step"]
+        recorded, number = self.contrast, self.data["contrast"]["step"]
         step, bars = recorded.steps[number - 1], _ranking(recorded.steps[number - 1])
         state = list(recorded.states())[number - 1]
         heading = f"Cost of {len(bars)} of the {len(step['candidates'])} candidates"
@@ -240,14 +458,15 @@ def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 @cache
-def _stops() -> list[tuple[str, str]]:
+def _stops() -> list[tuple[str, str, str, str]]:
     text = (Path(__file__).parent / "tour.toml").read_text(encoding="utf-8")
-    return [(each["title"], each["words"]) for each in tomllib.loads(text)["stop"]]
+    stops = tomllib.loads(text)["stop"]
+    return [(each["title"], each["words"], each["question"], each["answer"]) for each in stops]
 
 
 def tour_titles() -> list[str]:
     """The titles of the stops."""
-    return [title for title, _ in _stops()]
+    return [title for title, *_ in _stops()]
 
 
 def read_tour(path: Path | str) -> Tour:

@@ -8,7 +8,7 @@ from tests.browsing import watched
 
 pytestmark = pytest.mark.browser
 SECONDS = 90_000
-PAGES = ("", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
+PAGES = ("", "rollout", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
 # Streamlit's file box is a <section role="presentation"> with a name: its own markup, which no page can change.
 STREAMLITS_OWN = {"presentation-role-conflict"}
 
@@ -18,7 +18,7 @@ def page(request, browser, address):
     context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme=request.param)
     page = watched(context.new_page())
     page.set_default_timeout(SECONDS)
-    page.goto(address)
+    page.goto(f"{address}/rollout")
     page.wait_for_selector(".sgp[data-step]")
     yield page
     assert not page.wrong

@@ -25,7 +25,7 @@ def page(browser, address):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = watched(context.new_page())
     page.set_default_timeout(SECONDS)
-    page.goto(address)
+    page.goto(f"{address}/rollout")
     page.wait_for_selector(".sgp[data-step]")
     yield page
     assert not page.wrong
@@ -102,7 +102,7 @@ def test_a_failure_leads_to_its_step(page, address):
 
 
 def test_keys_work_at_once_after_a_choice_and_choices_that_come_late_break_nothing(page, address):
-    page.goto(f"{address}/?domain=gripper")
+    page.goto(f"{address}/rollout?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
     page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice in its first run
     page.get_by_label("Domain").select_option("logistics")
@@ -110,7 +110,7 @@ def test_keys_work_at_once_after_a_choice_and_choices_that_come_late_break_nothi
     page.wait_for_selector('.sgp[data-step="0"]:focus')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="1"]')
-    page.goto(f"{address}/?domain=gripper")
+    page.goto(f"{address}/rollout?domain=gripper")
     choose = """async (box, titles) => {
         for (const each of titles) {
             box.value = each;
@@ -126,7 +126,7 @@ def test_keys_work_at_once_after_a_choice_and_choices_that_come_late_break_nothi
 
 
 def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, address):
-    page.goto(address)
+    page.goto(f"{address}/rollout")
     page.wait_for_selector(".sgp[data-step]")
     rollout = recorded("solved", "blocksworld")
     names = sgp.recorded_rollouts().address_of(rollout)
@@ -162,7 +162,7 @@ def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(p
     shown = (".bar", ".pictures section:nth-child(2)", ".choice", ".candidates", ".reasons", ".map", ".coverage")
     for width, height in ((1366, 768), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
-        page.goto(f"{address}/?domain=logistics&step=5")
+        page.goto(f"{address}/rollout?domain=logistics&step=5")
         page.wait_for_selector('.sgp[data-step="4"]')
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
         head = page.locator("[data-testid=stHeader]").bounding_box()
@@ -199,7 +199,7 @@ def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_
 def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     rollout = recorded("horizon", "logistics")
     about = rollout.about
-    page.goto(f"{address}/?domain=logistics&model={about.model} (horizon)".replace(" ", "+"))
+    page.goto(f"{address}/rollout?domain=logistics&model={about.model} (horizon)".replace(" ", "+"))
     page.wait_for_selector(".sgp .coverage .own")
     scores = select(sgp.load_scores(), domain=about.domain, suite=about.suite, metric="coverage", size=None)
     assert page.locator(".coverage tbody tr").count() == scores.planner.nunique()
@@ -219,7 +219,7 @@ def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
 
 
 def test_help_opens_and_closes_without_scrolling(page, address):
-    page.goto(f"{address}/?domain=logistics")
+    page.goto(f"{address}/rollout?domain=logistics")
     page.wait_for_selector('.sgp[data-step="0"]')
     page.set_viewport_size({"width": 1366, "height": 500})
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
@@ -278,7 +278,7 @@ def test_a_comparison_has_each_map_below_its_own_board_and_is_exported_where_the
 @pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
 def test_letters_of_state_and_goal_have_at_least_ten_pixels(page, address, domain):
     page.set_viewport_size({"width": 1366, "height": 768})
-    page.goto(f"{address}/?domain={domain}&step=5")
+    page.goto(f"{address}/rollout?domain={domain}&step=5")
     page.wait_for_selector('.sgp[data-step="4"]')
     sizes = page.locator(".sgp .pictures text").evaluate_all(LETTERS)
     assert sizes
@@ -287,7 +287,7 @@ def test_letters_of_state_and_goal_have_at_least_ten_pixels(page, address, domai
 
 
 def test_a_copied_link_opens_the_same_step(page, address):
-    page.goto(f"{address}/?domain=gripper&step=6")
+    page.goto(f"{address}/rollout?domain=gripper&step=6")
     page.wait_for_selector('.sgp[data-step="5"]')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="6"]')
@@ -309,7 +309,7 @@ def test_a_copied_link_opens_the_same_step(page, address):
 
 
 def test_a_choice_is_one_entry_of_the_history(new_page, address):
-    new_page.goto(f"{address}/?domain=visitall")
+    new_page.goto(f"{address}/rollout?domain=visitall")
     new_page.wait_for_url("**model=**")
     new_page.wait_for_selector(".sgp[data-step]")
     opened, length = new_page.url, new_page.evaluate("history.length")
@@ -333,7 +333,7 @@ def test_the_first_choices_of_a_page_are_one_entry_of_the_history(new_page, addr
 
 
 def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_user(page, address, tmp_path):
-    page.goto(f"{address}/?domain=visitall&step=3")
+    page.goto(f"{address}/rollout?domain=visitall&step=3")
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Export").click()
     made = {}
@@ -393,6 +393,24 @@ def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(
         bottoms = page.locator(".row figure").evaluate_all("(all) => all.map((x) => x.getBoundingClientRect().bottom)")
         assert max(bottoms, default=0) <= 768, (stop, bottoms)
         press(page, "ArrowRight")
+
+
+def test_the_entrance_leads_from_a_picture_to_its_rollout_and_to_the_player(new_page, address):
+    page = new_page
+    page.goto(f"{address}/?domains=logistics")
+    items = page.locator(".gallery li")
+    items.first.wait_for()
+    assert set(items.evaluate_all("all => all.map((item) => item.dataset.domain)")) == {"logistics"}
+    assert items.locator(".thumbnail svg").count() == items.count()
+    name = items.first.locator("b").inner_text()
+    items.first.locator("a").press("Enter")
+    page.wait_for_selector('.sgp[data-step="0"]')
+    assert f"logistics {page.locator('.sgp header b').inner_text()}" == name
+    page.goto(address)
+    page.get_by_role("link", name="Step through a plan").click()
+    page.wait_for_selector('.sgp[data-step="0"]')
+    page.goto(f"{address}/?domain=visitall&step=3")
+    page.wait_for_selector('.sgp[data-step="2"]')
 
 
 def test_moves_are_guessed_by_keyboard_and_scored(page, address):

@@ -146,6 +146,31 @@ def test_the_tour_is_walked_by_keys(open_):
     page.wait_for_url("**stop=6*")
 
 
+def test_a_stop_is_presented_alone_by_keys_with_a_folded_answer(open_):
+    page = open_("tour?stop=2")
+    page.wait_for_selector(".row svg")
+    header = page.locator("[data-testid=stHeader]")
+    size = "(words) => parseFloat(getComputedStyle(words).fontSize)"
+    words = page.get_by_text("Each object is a node")
+    before = words.evaluate(size)
+    press(page, "p")
+    expect(header).to_be_hidden()
+    page.wait_for_url("**present=yes*")
+    page.wait_for_function("() => !document.querySelector('[data-testid=stBaseButton-primary]')")
+    assert words.evaluate(size) > before
+    answer = page.locator(".question p")
+    expect(answer).to_be_hidden()
+    press(page, "a")
+    expect(answer).to_be_visible()
+    press(page, "ArrowRight")
+    page.wait_for_url("**stop=3*")
+    expect(page.get_by_text("Weisfeiler-Leman refinement")).to_be_visible()
+    expect(answer).to_be_hidden()
+    press(page, "Escape")
+    expect(header).to_be_visible()
+    expect_stop(page, 3)
+
+
 def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.viewer.library import planner_words
 from tests.dashboard.conftest import DASHBOARD, address, button, choice, words
 from tests.recorded import recorded_file, recorded_lines
 
@@ -55,9 +56,24 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
     assert address(app)["model"] == model
 
 
+def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_player(open_page):
+    rollouts = sgp.recorded_rollouts().rollouts
+    some = [each for each in rollouts if each.about.domain == "gripper" and each.head["outcome"] == "solved"]
+    app = open_page("start", domains="gripper", outcomes="solved")
+    assert f"{len(some)} of {len(rollouts)} rollouts" in words(app)
+    app = open_page("start", domains="gripper", planners="State-centric")
+    some = [each for each in rollouts if (each.about.domain, each.about.method) == ("gripper", "state-centric")]
+    assert f"{len(some)} of {len(rollouts)} rollouts" in words(app)
+    app = button(open_page("start"), f"Show all {len(rollouts)}").click().run()
+    assert f"{len(rollouts)} of {len(rollouts)} rollouts" in words(app)
+    library = sgp.recorded_rollouts()
+    named = {**library.address_of(some[0]), "step": "2"}
+    assert address(open_page("start", **named)) == named
+
+
 def test_every_word_of_a_planners_name_is_explained(open_page):
     app = open_page("coverage", splits="")
-    known = tomllib.loads((DASHBOARD / "words.toml").read_text(encoding="utf-8"))
+    known = planner_words("meanings")
     scores = sgp.load_scores()
     names = {*scores["planner"][scores["metric"] == "coverage"]}
     names |= {each.about.model for each in sgp.recorded_rollouts().rollouts}
@@ -65,7 +81,7 @@ def test_every_word_of_a_planners_name_is_explained(open_page):
     for word in {word for name in names for word in re.split(r"[ +=]", name)} - set(known):
         unknown = [piece for piece in word.split("-") if piece not in known and not piece.isdecimal()]
         assert not unknown or word in ("·", "by", "most"), (
-            f"dashboard/words.toml does not explain {unknown} of '{word}'"
+            f"sgp/viewer/words.toml does not explain {unknown} of '{word}'"
         )
     about = choice(app, "Planners").help
     assert all(f"**{word}**" in about for word in ("nameless", "symt", "regrounding"))
@@ -83,6 +99,7 @@ def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
+        ("start", "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."),
         ("rollout", "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."),
         ("guess", "There are no recorded rollouts yet. Record some with `sgp evaluate RUN --record`."),
         ("tour", "There is no recorded tour yet. Make one with `python -m sgp.experiments.bundle rollouts`."),
@@ -117,7 +134,7 @@ def test_no_page_that_plans_nothing_imports_a_planning_or_learning_library():
 import sys
 from streamlit.testing.v1 import AppTest
 app = AppTest.from_file({str(DASHBOARD / "app.py")!r}, default_timeout=60).run()
-for name in ("rollout", "coverage", "scaling", "failures", "compare", "next_state", "tour", "guess"):
+for name in ("start", "rollout", "coverage", "scaling", "failures", "compare", "next_state", "tour", "guess"):
     app.switch_page(f"views/{{name}}.py").run()
     assert not app.exception and not app.error, name
 print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])
@@ -216,6 +233,17 @@ def test_the_tour_has_all_stops_forward_and_back(open_page):
     assert button(app, "← Back").disabled
 
 
+def test_a_presented_stop_stands_alone_until_it_is_left(open_page):
+    app = button(open_page("tour", stop="3"), "Present").click().run()
+    assert address(app)["present"] == "yes"
+    labels = {each.label for each in app.button}
+    assert labels.isdisjoint({"Next →", "Present", "1 State"})
+    assert "Weisfeiler-Leman" in words(app)
+    app = button(app, "Leave").click().run()
+    assert "present" not in address(app)
+    assert button(app, "Next →")
+
+
 def test_rounds_and_answers_of_the_tour_are_shown_and_it_ends_by_leading_on(open_page):
     tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
     for rank, place in enumerate(tour.order, start=1):
@@ -225,9 +253,14 @@ def test_rounds_and_answers_of_the_tour_are_shown_and_it_ends_by_leading_on(open
         assert f"rank {rank} of {len(tour.order)}" in said
         assert ("Yes: the model takes" in said) == (place == tour.chosen)
     app = open_page("tour", stop="3")
-    app = button(app, "Round 2").click().run()
+    app = button(app, "2").click().run()
     assert "Shown: after round 2." in words(app)
     assert address(app)["round"] == "2"
+    app = open_page("tour", stop=str(sgp.viewer.tour_titles().index("Larger problems") + 1))
+    largest = tour.sizes[-1]
+    assert f"{tour.sizes[0]} objects: " in words(app)
+    assert f"{largest} objects: " in words(button(app, str(largest)).click().run())
+    assert address(app)["size"] == str(largest)
     app = open_page("tour", stop=str(len(sgp.viewer.tour_titles())))
     failure = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json").failure
     pages = {each.proto.page: each.proto.query_string for each in app.get("page_link")}

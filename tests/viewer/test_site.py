@@ -1,6 +1,7 @@
 """The static site: complete links, names as text, refusals; in a browser also steps, filters and axe."""
 
 import json
+import re
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -9,8 +10,10 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app
+from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
 from sgp.reports.site import choose_rollouts, write_site
+from sgp.viewer.library import readable_name
 from tests.browsing import expect, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -44,15 +47,21 @@ def test_a_small_site_has_every_page_that_it_links_to(tmp_path):
     assert (done.exit_code, done.stdout) == (0, f"{out / 'index.html'}\n")
     assert "1 rollout, " in done.stderr
     pages = pages_of(out)
-    assert {file.name for file in out.iterdir()} == {"index.html", "coverage.html", "tour.html", "rollouts"}
+    assert {file.name for file in out.iterdir()} == {
+        "index.html",
+        "coverage.html",
+        "tour.html",
+        "rollouts",
+        "player.js",
+    }
     assert len(pages) == 4
     for file, page in pages.items():
         assert page.links
         for link in page.links:
             path, _, place = link.partition("#")
             target = (file.parent / path).resolve() if path else file
-            assert target in pages, link
-            assert "=" in place or place in {"", *pages[target].ids}, link
+            assert target in pages or target == out / "player.js", link
+            assert not place or "=" in place or place in pages[target].ids, link
     assert "95 % Wilson" in (out / "coverage.html").read_text()
     (played,) = (out / "rollouts").iterdir()
     assert "gripper" in played.name
@@ -93,6 +102,33 @@ def test_refusals_are_one_sentence_and_write_nothing(tmp_path):
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     assert site_with("--out", tmp_path / "mine", "--most", 1, "--overwrite").exit_code == 0
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
+
+
+def test_planners_have_names_to_read_with_their_settings(tmp_path):
+    named = readable_name(PlannerName("contrastive-jumps", "aiw", "default", "dynamic"))
+    assert named == ("Contrastive jumps", "lookahead AIW(1), selected by dynamic validation")
+    assert readable_name(PlannerName("mine", "small+training.epochs=3", "other")) == ("mine", "small, 3 epochs, other")
+    rollouts = choose_rollouts(sgp.recorded_rollouts().rollouts, "gripper", 3)
+    write_site(tmp_path / "site", rollouts)
+    texts = {file.name: file.read_text() for file in (tmp_path / "site").rglob("*.html")}
+    assert not [(name, each) for name, text in texts.items() for each in rollouts if each.about.planner.title in text]
+    for each in rollouts:
+        name, settings = readable_name(each.about.planner)
+        assert f"<span>{name}</span>{f'<small>{settings}</small>' if settings else ''}" in texts["index.html"]
+        assert (f"{name} ({settings})" if settings else name) in texts["coverage.html"]
+
+
+def test_an_empty_cell_of_coverage_says_why_and_references_come_first(tmp_path):
+    out = write_site(tmp_path / "site", choose_rollouts(sgp.recorded_rollouts().rollouts, most=1))
+    text = (out.parent / "coverage.html").read_text()
+    rows = re.findall(r'<tr class="(\w+)">(.*?)</tr>', text)
+    cells = [cell for kind, row in rows if kind != "heading" for cell in re.findall("<td>(.*?)</td>", row)]
+    assert all(cells)
+    assert "not measured" in cells
+    own = [(kind, row) for kind, row in rows if kind != "published"]
+    kinds = "".join("H" if kind == "heading" else "R" if "<td>Reference: " in row else "-" for kind, row in own)
+    assert "R" in kinds
+    assert re.fullmatch("(HR*-*)*", kinds)
 
 
 def test_names_are_text_on_every_page(hostile, tmp_path):
@@ -151,15 +187,43 @@ def test_a_rollout_opens_from_the_gallery_and_is_stepped_by_key(page, built):
 
 
 @pytest.mark.browser
-def test_the_tour_draws_every_stop_and_folds_the_answer(page, built):
+def test_the_tour_draws_every_stop_folds_answers_and_redraws_a_stop_for_a_choice(page, built):
     page.goto((built.parent / "tour.html").as_uri())
-    rows = page.locator(".row")
-    assert rows.count() > len(sgp.viewer.tour_titles())
-    assert rows.evaluate_all("rows => rows.every((row) => row.querySelector('svg, .bar'))")
-    answer = page.get_by_text("The model takes")
-    expect(answer).not_to_be_visible()
-    page.get_by_text("Answer", exact=True).press("Enter")
-    expect(answer).to_be_visible()
+    *drawn, last = sgp.viewer.tour_titles()
+    rows, answers = page.locator(".row"), page.locator(".question p")
+    assert rows.locator("svg, .bar").count() > len(drawn)
+    assert rows.evaluate_all("rows => rows.filter((row) => !row.querySelector('svg, .bar')).length") == 1, last
+    expect(answers).to_have_count(len(drawn) + 1)
+    expect(answers.filter(visible=True)).to_have_count(0)
+    press(page, "a")
+    expect(answers.first).to_be_visible()
+    larger = page.locator(".stop", has_text="Larger problems").first
+    before = larger.locator("svg").first.evaluate("svg => svg.querySelectorAll('text').length")
+    larger.get_by_label("Objects").select_option("17")
+    expect(larger.locator("p.words")).to_contain_text("17 objects")
+    assert larger.locator("svg").first.evaluate("svg => svg.querySelectorAll('text').length") > before
+
+
+@pytest.mark.browser
+def test_the_tour_is_presented_by_keys_one_stop_at_a_time(page, built):
+    page.goto((built.parent / "tour.html").as_uri())
+    stops = page.locator(".stop:visible")
+    page.get_by_role("button", name="Present").press("Enter")
+    for place, title in enumerate(sgp.viewer.tour_titles(), start=1):
+        expect(stops.get_by_role("heading", level=2)).to_have_text([f"{place} {title}"])
+        assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.words')).fontSize)") >= 24
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), title
+        press(page, "a")
+        expect(stops.locator(".question p")).to_be_visible()
+        press(page, "ArrowRight")
+    press(page, "ArrowLeft")
+    expect(stops.get_by_role("heading", level=2)).to_have_text([f"{place - 1} {sgp.viewer.tour_titles()[-2]}"])
+    address = page.url
+    press(page, "Escape")
+    expect(stops).to_have_count(place)
+    page.goto("about:blank")
+    page.goto(address)
+    expect(stops).to_have_count(1)
 
 
 @pytest.mark.browser

@@ -1,4 +1,4 @@
-import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -7,8 +7,9 @@ import sgp
 from sgp.analysis.failures import diagnosis
 from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
-from sgp.evaluation.scores import DIAGNOSED, Diagnosis
+from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
 from sgp.experiments.bundle import record_tour
+from sgp.viewer.playback import playback
 from sgp.viewer.tour import tour_titles
 
 
@@ -24,6 +25,9 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
         "Embedding": len(tour.data["embedding"]),
         "Training": tour.data["training"]["transitions"],
         "Prediction": 2 * len(tour.data["embedding"]),
+        "Map": len(tour.data["embedding"]),
+        "Whole plan": len(tour.rollout.steps),
+        "Larger problems": tour.sizes[0],
         "Another method": tour.data["contrast"]["decisions"],
         "A failure": "12%",
     }
@@ -33,6 +37,9 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
         for level in range(tour.rounds + 1):
             stop = tour.stop(place, level, measured)
             assert str(numbers.get(title, "")) in stop.words
+            assert stop.question.endswith("?")
+            assert stop.answer
+            assert "{" not in stop.question + stop.answer
             if title == "A failure":
                 assert [row["values"] for row in stop.bars] == list(shares.values())
             if title == "Nearest successor":
@@ -43,6 +50,53 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
             assert bool(drawings or stop.bars) == (title != "Next steps")
             for drawing in drawings:
                 assert ElementTree.fromstring(drawing).tag.endswith("svg")
+
+
+def answer(tour, title, **more):
+    return tour.stop(tour_titles().index(title), **more).answer
+
+
+def test_answers_are_true_of_the_recorded_data(tour):
+    data, rollout = tour.data, tour.rollout
+    atoms = set(data["atoms"])
+    open_goals = [str(goal) for goal in rollout.problem.goal if str(goal.atom) not in atoms]
+    assert answer(tour, "State") == f"{len(open_goals)} of {len(rollout.problem.goal)}: {', '.join(open_goals)}."
+    last = dict(zip(data["graph"]["nodes"], data["graph"]["colours"][-1], strict=True))
+    together = [name for name in last if name in answer(tour, "Colours")]
+    assert len(together) > 1
+    assert len({last[name] for name in together}) == 1
+    assert f"{sum(value != round(value) for value in data['predicted'])} of its" in answer(tour, "Prediction")
+    assert tour.actions[tour.chosen] in answer(tour, "Nearest successor")
+    assert f"has {len(rollout.steps)} actions, a shortest one {rollout.head['left'][0]:g}" in answer(tour, "Whole plan")
+    greedy = [step["greedy"] == step["chosen"] for step in playback(rollout)["steps"]]
+    assert answer(tour, "Whole plan").startswith(f"In {greedy.count(False)} of {len(greedy)} decisions")
+    assert f"for {len(rollout.steps)} actions" in answer(tour, "Another method")
+
+
+def test_sizes_show_the_measured_attempts_of_both_methods(tour):
+    attempts = sgp.load_attempts()
+    about = tour.rollout.about
+    place = {"suite": about.suite, "domain": about.domain, "seed": about.seed}
+    for size in tour.sizes:
+        stop = tour.stop(tour_titles().index("Larger problems"), size=size)
+        for row, method in zip(stop.bars, (about, tour.contrast.about), strict=True):
+            rows = select(attempts, **place, planner=method.planner.title, size=size)
+            assert row["shown"] == [f"{rows['solved'].sum()} of {len(rows)}"]
+            assert row["values"] == [rows["solved"].mean()]
+        (_, drawn), _ = stop.scenes
+        assert all(f">b{block}<" in drawn for block in range(1, size + 1))
+        assert f">b{size + 1}<" not in drawn
+    solved = select(attempts, **place, planner=about.planner.title, solved=True)["size"]
+    (least,) = re.findall(r"From (\d+) objects", answer(tour, "Larger problems"))
+    assert int(least) == min(size for size in tour.sizes if size > solved.max())
+
+
+def test_the_map_has_the_ranks_of_the_decision(tour):
+    stop = tour.stop(tour_titles().index("Map"))
+    ((_, drawn),) = stop.scenes
+    titles = [each.text for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("title")]
+    for rank, place in enumerate(tour.order, start=1):
+        assert f"rank {rank}: {tour.actions[place]}" in titles
 
 
 def test_the_recorded_numbers_belong_together_and_another_file_is_one_sentence(tour, tmp_path):
@@ -84,8 +138,6 @@ def test_it_is_what_the_model_does(monkeypatch, tmp_path, in_shared_home, quick_
 
     monkeypatch.setattr("sgp.experiments.bundle.train", train)
     recorded = sgp.viewer.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
-    file = tmp_path / "rollout.jsonl"
-    file.write_text("".join(f"{json.dumps(record)}\n" for record in recorded.data["records"]))
-    (rollout,) = read_rollouts(file)
+    (rollout,) = read_rollouts(tmp_path / recorded.data["rollout"])
     assert rollout.solved
     assert str(rollout.steps[recorded.step - 1].successor.actions[0]) == recorded.actions[recorded.chosen]

@@ -1,0 +1,88 @@
+"""The entrance of the dashboard and of a static site as HTML: cards, and recorded rollouts with their last states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+
+from sgp.datasets.recorded import Recorded
+from sgp.viewer.library import readable_name
+from sgp.viewer.playback import drawn_state
+
+TITLE = "Learned generalized planning"
+ABOUT = (
+    "sgp trains planners on small problems and lets them solve larger ones of the same domain. Each rollout below is "
+    "a recorded run of a planner: step through its states, see what it chose from and how it ranked the candidates."
+)
+BELOW = "The pictures show the last state of each rollout."
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rollout in the gallery: the address of its page, the planner's name and settings, and lengths in actions."""
+
+    address: str
+    suite: str
+    domain: str
+    problem: str
+    planner: str
+    settings: str
+    outcome: str
+    length: int
+    expert: int | None
+    svg: str
+
+    @classmethod
+    def of(cls, recorded: Recorded, address: str) -> Entry:
+        """The entry of a rollout. Raises the errors of `drawn_state`."""
+        about, head, steps = recorded.about, recorded.head, recorded.steps
+        return cls(
+            address,
+            about.suite,
+            about.domain or "other",
+            str(head.get("name", "unnamed")),
+            *readable_name(about.planner),
+            str(head.get("outcome")),
+            sum(len(step["candidates"][step["chosen"]]["actions"]) for step in steps),
+            len(head.get("expert") or ()) or None,
+            drawn_state(recorded, len(steps) + 1),
+        )
+
+    @property
+    def solved(self) -> bool:
+        """Whether the plan reaches the goal."""
+        return self.outcome == "solved"
+
+
+def link(address: str, words: str) -> str:
+    """A link as HTML."""
+    return f'<a href="{escape(address)}">{escape(words)}</a>'
+
+
+def cards(step: str, failures: str, tour: str, stops: int) -> str:
+    """Links to three ways to begin, as HTML: step through a plan, see failures, learn the method."""
+    ways = (
+        (step, "Step through a plan", "decision by decision, with the candidates of each"),
+        (failures, "Why plans fail", "recorded rollouts that do not reach the goal"),
+        (tour, "Learn the method", f"from a state to the selected action, in {stops} stops"),
+    )
+    items = (f'<li><a href="{escape(to)}"><b>{title}</b>{escape(words)}</a></li>' for to, title, words in ways)
+    return f"<ul class=cards>{''.join(items)}</ul>"
+
+
+def gallery(entries: Iterable[Entry]) -> str:
+    """Rollouts as HTML, each with what `site.js` filters by."""
+    return f"<ul class=gallery>{''.join(map(''.join, map(_item, entries)))}</ul>"
+
+
+def _item(entry: Entry) -> Iterator[str]:
+    outcome = entry.outcome if entry.solved else f"not solved\n{entry.outcome}"
+    length = f"{entry.length} actions" + ("" if entry.expert is None else f", expert {entry.expert}")
+    ended = "solved" if entry.solved else f"not solved ({entry.outcome})"
+    yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
+    yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'
+    yield f"<div class=thumbnail aria-hidden=true>{entry.svg}</div>"
+    yield f"<b>{escape(f'{entry.domain} {entry.problem}')}</b><span>{escape(entry.planner)}</span>"
+    yield f"<small>{escape(entry.settings)}</small>" if entry.settings else ""
+    yield f"<span>{escape(f'{ended}, {length}')}</span></a></li>"
