@@ -182,7 +182,7 @@ def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(p
 def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_the_screen(page, address):
     page.set_viewport_size({"width": 1366, "height": 768})
     model = recorded("solved", "blocksworld", "state-centric").about.model
-    page.goto(f"{address}/?domain=blocksworld&model={model} (solved)&step=5".replace(" ", "+"))
+    page.goto(f"{address}/rollout?domain=blocksworld&model={model} (solved)&step=5".replace(" ", "+"))
     page.wait_for_selector('.sgp[data-step="4"]')
     for part in (".pictures", ".map", ".ruler", ".lanes", ".coverage .own"):
         box = page.locator(f".sgp {part}").bounding_box()
@@ -295,7 +295,7 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.wait_for_url("**step=end**")
     page.reload()
     expect(page.locator(".sgp .place")).to_have_text("end")
-    page.goto(f"{address}/?domain=gripper&step=7")
+    page.goto(f"{address}/rollout?domain=gripper&step=7")
     page.wait_for_selector('.sgp[data-step="6"]')
     page.wait_for_url("**step=7**")  # the address has the step, and the page no longer runs
     page.get_by_role("button", name="Copy a link to this step").click()
