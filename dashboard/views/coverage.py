@@ -31,8 +31,8 @@ Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite,
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """Coverage with 95 % Wilson interval (n = instances, or instances distinct up to object renaming), mean \
 over seeds; every plan was validated by VAL. "paper": published value ± SD over seeds, on other instances of the same \
-sizes. Darker = higher coverage. Rows: the suite's own method, references that learn nothing (always shown), other \
-methods; best variants first. Click a heading to sort, a cell to list its failures."""
+sizes. Darker = higher coverage. Rows: the suite's own method, references that learn nothing (ref., always shown), \
+other methods; best variants first. Click a heading to sort, a cell to list its failures."""
 
 
 def open_cell(key: str) -> None:
@@ -69,7 +69,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], cho
         printed = {planner for theirs, planner, *place in cells if theirs and tuple(place) in places}
         planners += [name for name in in_order(pooled["planner"]) if name in printed and name not in planners]
     several_splits = len({split for _, split in places}) > 1
-    marks = [" (reference)" * (method[planner] in REFERENCES) for planner in planners]
+    marks = [" (ref.)" * (method[planner] in REFERENCES) for planner in planners]
     columns, shares = {"planner": list(map("".join, zip(planners, marks, strict=True)))}, {}
     for domain, split in places:
         own = [cells.get((False, planner, domain, split)) for planner in planners]

@@ -73,7 +73,7 @@ def test_coverage_opens_with_our_numbers_beside_the_papers_and_its_filters_stand
     measured = select(sgp.load_scores(), suite="state-centric", domain="gripper", split="validation", metric="coverage")
     references = set(measured["planner"][measured["method"].isin(REFERENCES)])
     assert next(iter(rows)) == "zero-change wl"
-    assert set(rows) == {"zero-change wl", *(f"{planner} (reference)" for planner in references)}
+    assert set(rows) == {"zero-change wl", *(f"{planner} (ref.)" for planner in references)}
     choice(app, "Domains").set_value(["logistics"]).run()
     assert [each.split(",")[0] for each in table(app)[0]] == ["planner", "logistics"]
 
