@@ -75,7 +75,7 @@ def main() -> None:
         return
     st.markdown(plain(ABOUT))
     show(key="ways", data=cards("rollout", "failures", "tour", len(sgp.viewer.tour_titles())).encode())
-    st.subheader("Recorded rollouts", anchor=False)
+    st.header("Recorded rollouts", anchor=False)
     found = chosen()
     shown = found if len(found) <= MOST or st.session_state.get("all rollouts") else found[:MOST]
     show(key="rollouts", data=gallery(entries(shown)).encode())

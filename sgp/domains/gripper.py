@@ -128,17 +128,16 @@ def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
     """Draw a gripper: spread fingers if it is free, or closed around the held balls."""
     held = [ball for ball, where in scene.pairs("carry") if where == gripper and ball in discs]
     free = gripper in scene.unary("free")
-    content = (
-        flow([discs[ball] for ball in held], WIDEST / 2, gap=2) if held else words("free" if free else "", _LETTERS)
-    )
+    content = flow([discs[ball] for ball in held], WIDEST / 2, gap=2)
     widest = max((disc.width for disc in discs.values()), default=0)  # the width is the same with and without a ball
-    width = max(content.width, breadth(gripper, _LETTERS), breadth("free", _LETTERS), widest) + 26
+    width = max(content.width, breadth(gripper, _LETTERS), breadth("free", _LETTERS), widest) + 14
 
     def at(x: float, y: float) -> str:
         claw = fingers(x + 4, x + width - 4, y + 20, y + 44, y + 52, 4 if free else -5)
         name = drawing.text(gripper, x + width / 2, y + 13, text_anchor="middle", font_size=_LETTERS)
         status = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
-        inner = content.at(x + (width - content.width) / 2, y + 24)
+        said = drawing.text("free", x + width / 2, y + 24 + 0.8 * _LETTERS, text_anchor="middle", font_size=_LETTERS)
+        inner = content.at(x + (width - content.width) / 2, y + 24) if held else said if free else ""
         return drawing.group(f"{gripper}: {status or 'closed'}", [claw, name, inner])
 
     return Box(width, 54, at)
