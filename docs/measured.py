@@ -140,6 +140,7 @@ def coverage_in_short() -> Table:
     planners = list(dict.fromkeys(select(theirs, method=SUITE)["planner"]))
     lines = {
         "contrastive jumps": (ours, ["contrastive-jumps aiw"]),
+        "goal regression": (ours, ["regression rules"]),
         "state-centric, best of eight": (ours, planners),
         "as published": (theirs, planners),
         "fewest open goals, beam 3": (ours, ["goal-count unsatisfied"]),

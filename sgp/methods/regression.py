@@ -10,6 +10,7 @@ from, the orders of goals and the protection of goals are ours.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -281,11 +282,12 @@ class Regression(MethodBase):
 
     def train(self, training: RegressionTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Learn the rules and write them."""
+        started = time.perf_counter()
         policy = FirstRule(learn_rules(training.longest, data), learn_orders(data), training.protect)
+        draft.facts.update(rules=len(policy.learned), seconds=round(time.perf_counter() - started, 3))
         write_json(draft.folder / _RULES, [_record(rule) for rule in policy.learned])
         write_json(draft.folder / _ORDERS, sorted(policy.orders))
         task = data.train[0].task
-        draft.facts.update(rules=len(policy.learned))
         draft.keep_check(task.problem, policy.sample(task))
         return self.decodings[DEFAULT].planner(policy, one_step)
 
