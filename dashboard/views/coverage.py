@@ -13,7 +13,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
 from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
-from sgp.reports.tables import REFERENCES
+from sgp.reports.tables import NO_REFERENCE, REFERENCES
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -276,6 +276,7 @@ def main() -> None:
         preferred = "state-centric" if "state-centric" in suites else suites[0]
         suite = st.selectbox("Suite", suites, index=suites.index(preferred), key="suite", bind="query-params")
     covered = covered[covered["suite"] == suite]
+    known = covered["method"].isin(REFERENCES).any()
     splits = in_order(covered["split"])
     with columns[1]:
         usual = ["extrapolation"] if "extrapolation" in splits else []
@@ -304,7 +305,7 @@ def main() -> None:
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
     show_table(covered, places, st.session_state["planners"])
-    st.caption(READING)
+    st.caption(READING if known else f"{READING} {NO_REFERENCE}")
     show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
 
 

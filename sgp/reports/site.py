@@ -22,7 +22,7 @@ from sgp.installed import bundled
 from sgp.progress import track
 from sgp.reports.papers import beside_ours
 from sgp.reports.table import Row
-from sgp.reports.tables import REFERENCES, coverage_table
+from sgp.reports.tables import NO_REFERENCE, REFERENCES, coverage_table
 from sgp.viewer.export import file_stem, html_page, page_script, script
 from sgp.viewer.gallery import ABOUT, BELOW, TITLE, Entry, cards, gallery, link
 from sgp.viewer.library import readable_name, recorded_folder
@@ -176,6 +176,8 @@ def _coverage(entries: Sequence[Entry]) -> Iterator[str]:
         table = coverage_table(pd.concat([own, published]), "Coverage, with 95 % Wilson intervals")
         table = replace(table, rows=tuple(_reasoned(table.rows)))
         yield f'<section id="{escape(suite)}"><h2>Suite {escape(suite)}</h2>'
+        if not own["method"].isin(REFERENCES).any():
+            yield f"<p>{NO_REFERENCE}</p>"
         yield f'<div class=wide role=region tabindex=0 aria-label="Coverage on {escape(suite)}">{table.html()}</div>'
         yield "</section>"
     failed = [each for each in entries if not each.solved]

@@ -357,7 +357,7 @@ def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_
     assert (tmp_path / "made.gif").read_bytes()[:6] == b"GIF89a"
 
 
-@pytest.mark.parametrize("name", ["coverage", "failures", "compare"])
+@pytest.mark.parametrize("name", ["", "coverage", "failures", "compare"])
 def test_a_narrow_window_needs_no_sideways_scrolling(page, address, name):
     page.set_viewport_size({"width": 480, "height": 900})
     page.goto(f"{address}/{name}")

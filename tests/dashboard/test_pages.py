@@ -13,7 +13,7 @@ import sgp
 from sgp.analysis.failures import diagnosis
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scores import select
-from sgp.reports.tables import REFERENCES
+from sgp.reports.tables import NO_REFERENCE, REFERENCES
 from tests.dashboard.conftest import choice, html
 from tests.recorded import recorded_lines
 
@@ -86,6 +86,7 @@ def test_coverage_of_a_suite_without_attempts_says_so(open_page, monkeypatch):
     assert not app.exception
     assert [each.value for each in app.info] == ["Only totals were stored for suite harder, no single attempts."]
     assert any("20-blocks" in each for each in table(app)[0])
+    assert any(NO_REFERENCE in each.value for each in app.caption)
 
 
 @pytest.mark.parametrize("view", ["instances", "two planners", "size", "plan length", "time"])

@@ -13,6 +13,7 @@ from sgp.cli import app
 from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
 from sgp.reports.site import choose_rollouts, write_site
+from sgp.reports.tables import NO_REFERENCE
 from sgp.viewer.library import readable_name
 from tests.browsing import expect, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
@@ -124,6 +125,7 @@ def test_an_empty_cell_of_coverage_says_why_and_references_come_first(tmp_path):
     rows = re.findall(r'<tr class="(\w+)">(.*?)</tr>', text)
     cells = [cell for kind, row in rows if kind != "heading" for cell in re.findall("<td>(.*?)</td>", row)]
     assert all(cells)
+    assert text.count(NO_REFERENCE) == 2, "suites harder and track"
     assert "not measured" in cells
     own = [(kind, row) for kind, row in rows if kind != "published"]
     kinds = "".join("H" if kind == "heading" else "R" if "<td>Reference: " in row else "-" for kind, row in own)
