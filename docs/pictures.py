@@ -66,6 +66,7 @@ with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
                 continue
             for width, height, theme in VIEWS:
                 page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+                page.set_default_timeout(120_000)  # milliseconds: the first visit of a page reads its data
                 page.goto(f"http://localhost:{port}/{PAGES[name]}")
                 page.wait_for_selector("[data-testid=stElementContainer]", state="attached")
                 page.wait_for_selector("[data-test-script-state=notRunning]")
