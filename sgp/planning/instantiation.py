@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sgp.planning.atom_table import FULL, Atoms, make_true, numbers_of
 from sgp.planning.clock import OutOfMemory, check_limits, stop_flag
 from sgp.planning.hash_table import Ints, Mask
-from sgp.planning.joins import Schemas, instances, literal_atoms
+from sgp.planning.joins import Change, Given, Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
 from sgp.planning.operators import CSR, Goal, Operators, relaxed_reachable, state_identities
 from sgp.planning.pddl import Atom
@@ -171,9 +171,9 @@ def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, At
     make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))))
     rows = np.empty((256, schemas.widest[0]), np.int32)
     forms = Forms.of(np.ones(0, np.bool_), np.zeros(0, np.int32), 1)
-    ranks, within = np.zeros(count, np.int32), np.empty(0, np.int32)  # neither symmetry nor a restriction
-    mask = np.empty(0, np.bool_)
-    met, rows = instances(atoms, schemas, ranks, forms, False, within, mask, rows, in_all, most, stop_flag())
+    ranks, given = np.zeros(count, np.int32), Given.none(schemas, count)  # no symmetry
+    every = Change(False, _NOTHING, _NOTHING, np.zeros(count, np.bool_))
+    met, rows = instances(atoms, schemas, ranks, forms, False, every, given, rows, in_all, most, stop_flag())
     check_limits()
     if met > in_all:
         raise TooLarge
@@ -209,8 +209,8 @@ class LiftedModel:
         schemas, indexes = schemas_of(index)
         symmetric, kinds = symmetric_objects(index)
         atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
-        no_goal, constants = Goal(_NOTHING, _NOTHING, static_goal_holds), len(index.domain.constants)
-        self._lifted = Lifted(atoms, schemas, no_goal, _NOTHING, constants)
+        no_goal, given = Goal(_NOTHING, _NOTHING, static_goal_holds), Given.none(schemas, len(index.names))
+        self._lifted = Lifted(atoms, schemas, no_goal, _NOTHING, given)
         wanted, unwanted = (np.unique(self._numbered(index.goal(sign))) for sign in (True, False))
         self._goal_atoms = int(self._lifted.atoms.counts[0])  # goal atoms have the first numbers
         fluent = index.domain.fluent_predicates

@@ -39,6 +39,31 @@ class Literals(NamedTuple):
     terms: Ints2D  # [l, w], parameters; objects counted down from -2; padded with -1
 
 
+class Given(NamedTuple):
+    """Objects already given to a step of the current binding, kept from call to call."""
+
+    numbers: Ints2D  # [p, n], by depth and object: the binding that gave it last
+    last: Ints  # [1], the last binding's number
+
+    @staticmethod
+    def none(schemas: Schemas, objects: int) -> Given:
+        """Build the initial table."""
+        return Given(np.zeros((schemas.widest[0], objects), np.int32), np.zeros(1, np.int32))
+
+
+class Change(NamedTuple):
+    """What a restricted search looks for: instances that a change may have made applicable, or representatives.
+
+    These have one of `atoms`, whose truth values have just changed, in the precondition, or one of `objects` as an
+    argument.
+    """
+
+    restricted: bool  # otherwise all instances
+    atoms: Ints
+    objects: Ints
+    is_object: Mask  # [n], `objects` as a mask
+
+
 class Rows(NamedTuple):
     """Lists of rows of numbers; list i is `rows[indptr[i] : indptr[i + 1]]`."""
 
@@ -49,15 +74,18 @@ class Rows(NamedTuple):
 class Schemas(NamedTuple):
     """Action schemas in o binding orders, each with one step per parameter.
 
-    The first s orders are those of the s schemas; further orders begin with each parameter of each schema in turn.
+    The first s orders are those of the s schemas. Further orders begin with each parameter of each schema, and with the
+    parameters of each fluent precondition literal, those of `needs` before those of `forbids`.
     """
 
     schema_of: Ints  # [o]
+    first_literals: Ints  # [o], the literal whose parameters the order begins with, -1 for none
     steps: Ints  # [o + 1], start of each order's steps
     parameters: Ints  # [t], parameter that the step binds
     remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
-    fits: Mask2D  # [t, n], whether the object has one of the parameter's types
-    values: CSR  # [t], `fits` as lists
+    kinds: Ints  # [t], row of `fits`
+    fits: Mask2D  # [k, n], whether the object has one of a parameter's types
+    values: CSR  # [k], `fits` as lists
     sources: Rows  # [t], positive literals with the parameter, by earlier bindings (columns LITERAL to EXACT)
     supports: Rows  # [t], the literals of `sources` that remain incomplete, by current bindings
     checks: CSR  # [t], literals that the step completes
@@ -187,8 +215,8 @@ def instances(
     ranks: Ints,
     forms: Forms,
     only_new: bool,
-    within: Ints,
-    is_within: Mask,
+    change: Change,
+    given: Given,
     rows: Ints2D,
     most: int,
     most_bindings: int,
@@ -198,11 +226,10 @@ def instances(
 
     A row has the schema and its arguments. `ranks` [n] are the ranks of objects within their classes: there is one of
     the instances that differ only in interchangeable objects; with ranks of 0 there are all. With `only_new`, instances
-    must add an atom with an unseen form. With objects `within`, also given as the mask `is_within` [n], instances must
-    have one of them as an argument; with an empty mask, they need not. The search stops with a number above `most` for
-    more instances than `most`, or for more bindings of a prefix of a schema's parameters than `most_bindings`. The
-    number is FULL if the atom table is full. `rows` is a buffer, replaced if too small. The result is incomplete once
-    `stop` [1] is true.
+    must add an atom with an unseen form. A restricted `change` selects instances. The search stops with a number above
+    `most` for more instances than `most`, or for more bindings of a prefix of a schema's parameters than
+    `most_bindings`. The number is FULL if the atom table is full. `rows` is a buffer, replaced if too small. The result
+    is incomplete once `stop` [1] is true.
     """
     count = 0
     literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
@@ -213,107 +240,159 @@ def instances(
     value_ends, values = schemas.values.indptr, schemas.values.indices
     check_ends, checks = schemas.checks.indptr, schemas.checks.indices
     bound, row = np.zeros(schemas.widest[0], np.int32), np.empty(terms.shape[1], np.int32)
-    # Per step: the source, -1 for none; the next atom or object; and the step's number, which marks the objects already
-    # given to it.
+    fixed = np.empty(schemas.widest[0], np.int32)  # objects of the first parameters
+    # Per step: the source, -1 for none; the next atom or object; and the number of the binding before it, which marks
+    # the objects already given to it.
     source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
-    given, number = np.zeros((schemas.widest[0], len(ranks)), np.int32), 0
     bindings = np.zeros(schemas.widest[0] + 1, np.int64)
-    restricted, base = len(is_within) > 0, len(schemas.first_checks.indptr) - 1
+    restricted, base = change.restricted, len(schemas.first_checks.indptr) - 1
     for order in range(base if restricted else 0, len(schemas.schema_of) if restricted else base):
         schema, begin, steps = (
             schemas.schema_of[order],
             schemas.steps[order],
             schemas.steps[order + 1] - schemas.steps[order],
         )
-        parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
-        bindings[:] = 0
+        parameters, first_literal = schemas.parameters[begin : begin + steps], schemas.first_literals[order]
         holds, first_checks = True, schemas.first_checks
         for check in first_checks.indices[first_checks.indptr[schema] : first_checks.indptr[schema + 1]]:
             holds = holds and _holds(atoms, literals, check, bound, row)
-        if not holds:
-            continue
-        while depth >= 0:
-            if stop[0]:
-                return count, rows
-            if depth == steps:
-                if is_representative(ranks, signatures, bound[:steps]):
-                    if count == len(rows):
-                        rows = grow(rows)
-                    rows[count, 0], rows[count, 1 : steps + 1], rows[count, steps + 1 :] = schema, bound[:steps], 0
-                    count += 1
-                    if count > most:
-                        return count, rows
-                depth -= 1
-                opened = False
-                continue
-            step, parameter = begin + depth, parameters[depth]
-            if opened:
-                number += 1
-                source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[step], number
-                fewest = value_ends[step + 1] - value_ends[step]
-                sources_from = source_ends[step]
-                if restricted and depth == 0:
-                    following[depth], sources_from = 0, source_ends[step + 1]
-                for place in range(sources_from, source_ends[step + 1]):
-                    which = _list_of(slots, keys, places, terms, sources, place, bound, row)
-                    size = lists[which, SIZE] if which >= 0 else np.int32(0)
-                    if size <= fewest:
-                        fewest, source[depth] = size, place
-                        following[depth] = lists[which, HEAD] if which >= 0 else _NOTHING
-                opened = False
-            given_by, exact, here = _NOTHING, True, source[depth]
-            if here >= 0:
-                given_by, exact = sources[here, LITERAL], sources[here, EXACT] == 1
-                atom = following[depth]
-                if atom >= 0:
-                    following[depth] = links[atom, sources[here, COLUMN], NEXT]
-                    value = arguments[atom, sources[here, PLACE]]
-            elif restricted and depth == 0:
-                atom = following[depth] if following[depth] < len(within) else -1
-                if atom >= 0:
-                    following[depth] += 1
-                    value = within[atom]
-            else:
-                atom = following[depth] if following[depth] < value_ends[step + 1] else -1
-                if atom >= 0:
-                    following[depth] += 1
-                    value = values[atom]
-            if atom < 0:
-                depth -= 1
-                continue
-            if not fits[step, value]:
-                continue
-            if restricted and parameter < parameters[0] and is_within[value]:  # found in an earlier order
-                continue
-            if not exact:
-                if given[depth, value] == numbers[depth]:
+        begins = 1
+        if restricted:
+            begins = len(change.atoms) if first_literal >= 0 else len(change.objects)
+        for which_begin in range(begins if holds else 0):
+            many = 0  # number of first parameters
+            if restricted and first_literal >= 0:
+                many = _fix(atoms, literals, first_literal, change.atoms[which_begin], fixed)
+            elif restricted:
+                many, fixed[0] = 1, change.objects[which_begin]
+            depth, opened = 0 if many >= 0 else -1, True
+            bindings[:] = 0
+            while depth >= 0:
+                if stop[0]:
+                    return count, rows
+                if depth == steps:
+                    found = restricted and _has_earlier(atoms, schemas, schema, first_literal, change.atoms, bound, row)
+                    if not found and is_representative(ranks, signatures, bound[:steps]):
+                        if count == len(rows):
+                            rows = grow(rows)
+                        rows[count, 0], rows[count, 1 : steps + 1], rows[count, steps + 1 :] = schema, bound[:steps], 0
+                        count += 1
+                        if count > most:
+                            return count, rows
+                    depth -= 1
+                    opened = False
                     continue
-                given[depth, value] = numbers[depth]
-            bound[parameter] = value
-            if _breaks_canonical_order(
-                ranks, signatures, bound, parameters[: depth + 1], schemas.remaining_slots[step]
-            ):
-                continue
-            holds = True
-            for check in checks[check_ends[step] : check_ends[step + 1]]:
-                holds = holds and ((exact and check == given_by) or _holds(atoms, literals, check, bound, row))
-            for place in range(support_ends[step], support_ends[step + 1]):
-                if holds and supports[place, LITERAL] != given_by:
-                    which = _list_of(slots, keys, places, terms, supports, place, bound, row)
-                    holds = which >= 0 and lists[which, SIZE] > 0
-            if holds and only_new and schemas.added[step]:
-                unseen = _adds_unseen(atoms, forms, schemas, schema, bound, row)
-                if unseen == FULL:
-                    return FULL, rows
-                holds = unseen == 1
-            if holds:
-                depth += 1
-                opened = True
-                bindings[depth] += 1
-                if bindings[depth] > most_bindings:
-                    return most + 1, rows
+                step, parameter = begin + depth, parameters[depth]
+                kind = schemas.kinds[step]
+                if opened:
+                    given.last[0] += 1
+                    source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[kind], given.last[0]
+                    if depth < many:
+                        following[depth] = 0
+                    fewest = value_ends[kind + 1] - value_ends[kind]
+                    for place in range(
+                        source_ends[step + 1] if depth < many else source_ends[step], source_ends[step + 1]
+                    ):
+                        which = _list_of(slots, keys, places, terms, sources, place, bound, row)
+                        size = lists[which, SIZE] if which >= 0 else np.int32(0)
+                        if size <= fewest:
+                            fewest, source[depth] = size, place
+                            following[depth] = lists[which, HEAD] if which >= 0 else _NOTHING
+                    opened = False
+                given_by, exact, here = _NOTHING, True, source[depth]
+                if depth < many:
+                    atom, value = following[depth], fixed[depth]
+                    following[depth] = _NOTHING
+                elif here >= 0:
+                    given_by, exact = sources[here, LITERAL], sources[here, EXACT] == 1
+                    atom = following[depth]
+                    if atom >= 0:
+                        following[depth] = links[atom, sources[here, COLUMN], NEXT]
+                        value = arguments[atom, sources[here, PLACE]]
+                else:
+                    atom = following[depth] if following[depth] < value_ends[kind + 1] else -1
+                    if atom >= 0:
+                        following[depth] += 1
+                        value = values[atom]
+                if atom < 0:
+                    depth -= 1
+                    continue
+                if not fits[kind, value]:
+                    continue
+                if restricted and first_literal < 0 and parameter < parameters[0] and change.is_object[value]:
+                    continue  # found in an earlier order
+                if not exact:
+                    if given.numbers[depth, value] == numbers[depth]:
+                        continue
+                    given.numbers[depth, value] = numbers[depth]
+                bound[parameter] = value
+                if _breaks_canonical_order(
+                    ranks, signatures, bound, parameters[: depth + 1], schemas.remaining_slots[step]
+                ):
+                    continue
+                holds = True
+                for check in checks[check_ends[step] : check_ends[step + 1]]:
+                    holds = holds and ((exact and check == given_by) or _holds(atoms, literals, check, bound, row))
+                for place in range(support_ends[step], support_ends[step + 1]):
+                    if holds and supports[place, LITERAL] != given_by:
+                        which = _list_of(slots, keys, places, terms, supports, place, bound, row)
+                        holds = which >= 0 and lists[which, SIZE] > 0
+                if holds and only_new and schemas.added[step]:
+                    unseen = _adds_unseen(atoms, forms, schemas, schema, bound, row)
+                    if unseen == FULL:
+                        return FULL, rows
+                    holds = unseen == 1
+                if holds:
+                    depth += 1
+                    opened = True
+                    bindings[depth] += 1
+                    if bindings[depth] > most_bindings:
+                        return most + 1, rows
     rows[:count] = rows[_order(rows[:count], len(ranks))]
     return count, rows
+
+
+@inlined
+def _fix(atoms: Atoms, literals: Literals, literal: int, atom: int, fixed: Ints) -> int:
+    """Write the objects of a literal's parameters, in order, for which it is this atom, and return how many there are.
+
+    -1 if it is not this atom, or has another truth value.
+    """
+    many = 0
+    if atoms.predicates[atom] != literals.predicates[literal] or has(atoms.true, atom) != literals.positive[literal]:
+        many = -1
+    for place in range(literals.terms.shape[1] if many == 0 else 0):
+        term, value = literals.terms[literal, place], atoms.arguments[atom, place]
+        if term == _NOTHING:
+            break
+        new = term >= 0
+        for before in range(place):
+            if term >= 0 and literals.terms[literal, before] == term:
+                new = False
+                if atoms.arguments[atom, before] != value:
+                    many = -1
+        if many < 0 or (term < _NOTHING and _CONSTANT - term != value):
+            many = -1
+            break
+        if new:
+            fixed[many] = value
+            many += 1
+    return many
+
+
+@inlined
+def _has_earlier(
+    atoms: Atoms, schemas: Schemas, schema: int, literal: int, changed: Ints, bound: Ints, row: Ints
+) -> bool:
+    """Whether a precondition literal before this one is a changed atom; -1 is behind all literals."""
+    earlier, ended = False, False
+    for lists in (schemas.needs, schemas.forbids):
+        for other in lists.indices[lists.indptr[schema] : lists.indptr[schema + 1]]:
+            ended = ended or other == literal
+            if not ended and not earlier:
+                write_atom(schemas.literals.terms, other, bound, row)
+                earlier = is_in(changed, find_atom(atoms, schemas.literals.predicates[other], row))
+    return earlier
 
 
 @compiled

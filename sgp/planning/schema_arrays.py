@@ -24,25 +24,29 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
     """Return the schemas of a problem, and the atom indexes of joins, with `only_static` of static literals alone."""
     builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
     built = [builder.schema(schema, counts) for schema in index.schemas]
-    orders = [(number, steps_of) for number, (_, steps_of) in enumerate(built)]
-    if not only_static:
-        orders += [
-            (number, builder.schema(schema, counts, first)[1])
-            for number, schema in enumerate(index.schemas)
-            for first in range(len(schema.parameters))
-        ]
-    steps = [step for _, steps_of in orders for step in steps_of]
+    orders = [(number, _NOTHING, steps_of) for number, (_, steps_of) in enumerate(built)]
+    for number, schema in () if only_static else enumerate(index.schemas):
+        for first in range(len(schema.parameters)):
+            orders.append((number, _NOTHING, builder.schema(schema, counts, [first])[1]))
+        _, needed, forbidden, _, _ = built[number][0]
+        for literal in (*needed, *forbidden):
+            parameters = dict.fromkeys(term for term in builder.literals[literal][2] if term >= 0)
+            orders.append((number, literal, builder.schema(schema, counts, list(parameters))[1]))
+    steps = [step for _, _, steps_of in orders for step in steps_of]
+    kinds = {step.types: step.fits for step in steps}
     first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in built]) for part in range(5))
     indexes = Indexes.of(builder.indexes, objects, index.arity)
     predicates, positive, terms = ([literal[part] for literal in builder.literals] for part in range(3))
-    ends = np.cumsum([0, *(len(steps_of) for _, steps_of in orders)])
+    ends = np.cumsum([0, *(len(steps_of) for _, _, steps_of in orders)])
     schemas = Schemas(
-        schema_of=np.array([number for number, _ in orders], np.int32),
+        schema_of=np.array([number for number, _, _ in orders], np.int32),
+        first_literals=np.array([literal for _, literal, _ in orders], np.int32),
         steps=ends.astype(np.int32),
         parameters=np.array([step.parameter for step in steps], np.int32),
         remaining_slots=np.array([step.remaining_slots for step in steps], np.int32),
-        fits=np.array([step.fits for step in steps], np.bool_).reshape(len(steps), objects),
-        values=CSR.of([np.flatnonzero(step.fits).tolist() for step in steps]),
+        kinds=np.array([list(kinds).index(step.types) for step in steps], np.int32),
+        fits=np.array(list(kinds.values()), np.bool_).reshape(len(kinds), objects),
+        values=CSR.of([np.flatnonzero(mask).tolist() for mask in kinds.values()]),
         sources=builder.rows([step.sources for step in steps], indexes, 7),
         supports=builder.rows([step.supports for step in steps], indexes, 4),
         checks=CSR.of([step.checks for step in steps]),
@@ -77,7 +81,7 @@ def _binding_order(
     literals: Iterable[Literal],
     counts: Mapping[str, tuple[int, ...]],
     fitting: Sequence[int],
-    first: int | None,
+    first: Sequence[int],
 ) -> list[int]:
     """Return the parameters of a schema in the binding order of joins: `first`, then fewest estimated objects first.
 
@@ -86,7 +90,7 @@ def _binding_order(
     """
     names = [parameter.name for parameter in schema.parameters]
     atoms = [atom for atom, positive in literals if positive and atom.predicate != "="]
-    order = [] if first is None else [first]
+    order = [*first]
 
     def estimate(place: int) -> float:
         estimates = [float(fitting[place])]
@@ -108,6 +112,7 @@ class _Step(NamedTuple):
 
     parameter: int
     remaining_slots: int
+    types: frozenset[str]
     fits: NDArray[np.bool_]
     sources: list[tuple[int, ...]]
     supports: list[tuple[int, ...]]
@@ -124,11 +129,11 @@ class _Builder:
         self.indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
 
     def schema(
-        self, schema: Schema, counts: Mapping[str, tuple[int, ...]], first: int | None = None
+        self, schema: Schema, counts: Mapping[str, tuple[int, ...]], first: Sequence[int] = ()
     ) -> tuple[list[list[int]], list[_Step]]:
         """Return lists of literals (without parameters, needed, forbidden, added, deleted), and the steps in order.
 
-        The steps begin with parameter `first`, if it is given.
+        The steps begin with the parameters `first`.
         """
         names = [parameter.name for parameter in schema.parameters]
         fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
@@ -167,7 +172,8 @@ class _Builder:
                     supports.append(self._lookup(number, atom, names, upto))
             slots = sum(bool((fits[later] & fits[place]).any()) for later in later_slots)
             checks = [number for at, number, _ in precondition if at == step]
-            steps.append(_Step(place, slots, fits[place], sources, supports, checks, step == added))
+            types = frozenset(schema.parameters[place].types)
+            steps.append(_Step(place, slots, types, fits[place], sources, supports, checks, step == added))
         return lists, steps
 
     def _literal(self, literal: Literal, names: Sequence[str]) -> int:

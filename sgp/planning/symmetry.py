@@ -148,9 +148,8 @@ def signatures_in(symmetry: Symmetry, fluents: Ints) -> Words:
 
 
 @compiled
-def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: Ints) -> Words:
-    """Return the signatures of a state that differs in `changed` from the one with signatures `before`."""
-    signatures = before.copy()
+def turn_signatures(symmetry: Symmetry, state: Words, changed: Ints, signatures: Words) -> None:
+    """Update the signatures after the truth values of `changed` atoms have changed to those in `state`."""
     for atom in changed:
         true = has(state, atom)
         for place in range(symmetry.arguments.shape[1]):
@@ -159,7 +158,6 @@ def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: I
                 signatures[argument] += symmetry.marks[atom, place]
             elif argument >= 0:
                 signatures[argument] -= symmetry.marks[atom, place]
-    return signatures
 
 
 @compiled
@@ -177,6 +175,116 @@ def rank_objects(symmetric: Mask, signatures: Words, ranks: Ints) -> None:
                 slots[slot] = number
             ranks[number] = members[slot]
             members[slot] += 1
+
+
+class Classes(NamedTuple):
+    """Classes of interchangeable objects in a root state, from which ranks in similar states are computed.
+
+    Ranks are at most `most`, because an action of so many parameters is a representative only with lower ones.
+    """
+
+    symmetric: Mask  # [n]
+    signatures: Words  # [n], in the root state
+    slots: Ints  # hash table of the first members
+    following: Ints  # [n], the next member of the same class, -1 for none
+    ranks: Ints  # [n], in the root state
+    most: int
+    is_moved: Mask  # [n], the objects now passed as `moved`
+
+
+@compiled
+def classes_of(symmetric: Mask, signatures: Words, most: int) -> Classes:
+    """Return the classes of objects [n] with these signatures."""
+    size = 16
+    while size < 2 * len(symmetric):
+        size *= 2
+    slots, following = np.full(size, EMPTY, np.int32), np.full(len(symmetric), EMPTY, np.int32)
+    ranks = np.zeros(len(symmetric), np.int32)
+    for number in range(len(symmetric) - 1, -1, -1):
+        if symmetric[number]:
+            ranks[number] = most
+            slot = find_key(slots, signatures, signatures[number])
+            following[number], slots[slot] = slots[slot], number
+    for slot in range(size):
+        number, rank = slots[slot], 0
+        while number >= 0 and rank < most:
+            ranks[number] = rank
+            number, rank = following[number], rank + 1
+    return Classes(symmetric, signatures.copy(), slots, following, ranks, most, np.zeros(len(symmetric), np.bool_))
+
+
+@compiled
+def write_moved(classes: Classes, arguments: Ints2D, changed: Ints, moved: Ints, count: int) -> int:
+    """Add the symmetric objects of atoms to `moved`, which has `count` objects; return their new number."""
+    for atom in changed:
+        for number in arguments[atom]:
+            if number >= 0 and classes.symmetric[number] and not classes.is_moved[number]:
+                classes.is_moved[number] = True
+                moved[count] = number
+                count += 1
+    return count
+
+
+@compiled
+def first_members(classes: Classes, moved: Ints, signatures: Words, signature: np.uint64, members: Ints) -> int:
+    """Write the first members of the class with a signature, in order, and return how many there are.
+
+    Only `moved` objects, in order, may have other signatures than in the root state.
+    """
+    at_root = classes.slots[find_key(classes.slots, classes.signatures, signature)]
+    place, count = 0, 0
+    while count < len(members):
+        while at_root >= 0 and classes.is_moved[at_root]:
+            at_root = classes.following[at_root]
+        while place < len(moved) and signatures[moved[place]] != signature:
+            place += 1
+        if place < len(moved) and (at_root < 0 or moved[place] < at_root):
+            members[count] = moved[place]
+            place += 1
+        elif at_root >= 0:
+            members[count] = at_root
+            at_root = classes.following[at_root]
+        else:
+            break
+        count += 1
+    return count
+
+
+@compiled
+def rank_moved(classes: Classes, moved: Ints, signatures: Words, ranks: Ints, members: Ints) -> None:
+    """Change the ranks [n] of the root state to those of another state, in which only `moved` objects may differ.
+
+    `members` is a buffer of at least `most` and as many numbers as objects are moved.
+    """
+    for number in moved:
+        same = signatures[number] == classes.signatures[number]
+        ranks[number] = classes.ranks[number] if same else classes.most
+    _rank_changed(classes, moved, moved, signatures, ranks, members)
+
+
+@compiled
+def rank_back(classes: Classes, moved: Ints, signatures: Words, ranks: Ints, members: Ints) -> None:
+    """Undo `rank_moved`; nothing is moved any longer."""
+    for number in moved:
+        classes.is_moved[number] = False
+        ranks[number] = classes.ranks[number]
+    _rank_changed(classes, moved, moved[:0], signatures, ranks, members)
+
+
+@compiled
+def _rank_changed(
+    classes: Classes, moved: Ints, differing: Ints, signatures: Words, ranks: Ints, members: Ints
+) -> None:
+    """Rank the members of all classes that moved objects left or joined, where `differing` objects left or joined."""
+    found = members[: classes.most + len(moved)]
+    for which in range(len(moved)):
+        left, joined = classes.signatures[moved[which]], signatures[moved[which]]
+        done = left == joined
+        for other in moved[:which]:
+            done = done or (classes.signatures[other] == left and signatures[other] == joined)
+        for signature in (left, joined):
+            for rank in range(0 if done else first_members(classes, differing, signatures, signature, found)):
+                ranks[found[rank]] = min(rank, classes.most)
 
 
 @compiled

@@ -16,7 +16,7 @@ from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_row, grow, insert_keys
-from sgp.planning.joins import UNLIMITED, Schemas, instances, write_atoms
+from sgp.planning.joins import UNLIMITED, Change, Given, Schemas, instances, write_atoms
 from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
 from sgp.planning.operators import (
     Goal,
@@ -33,7 +33,18 @@ from sgp.planning.operators import (
     words_of,
     write_applicable,
 )
-from sgp.planning.symmetry import Symmetry, is_representative, rank_objects, signatures_after, signatures_in
+from sgp.planning.symmetry import (
+    Classes,
+    Symmetry,
+    classes_of,
+    first_members,
+    is_representative,
+    rank_back,
+    rank_moved,
+    signatures_in,
+    turn_signatures,
+    write_moved,
+)
 
 TOO_MANY = -2  # a state has more applicable instances than the limit
 
@@ -57,7 +68,7 @@ class Lifted(NamedTuple):
     schemas: Schemas
     goal: Goal
     static: Ints  # static atoms
-    constants: int  # number of the domain's constants, the first objects
+    given: Given
 
 
 class SearchLimits(NamedTuple):
@@ -155,9 +166,9 @@ def search_states(
         present = words_of(state, len(predicates))  # the node's fluents
         most_adds, width = ground.most_adds, 1
         actions = np.empty(len(ground.rows) + 1, np.int32)  # to be applied in the node
-        root_signatures = signatures = signatures_in(symmetry, state)
-        ranks = np.zeros(len(root_signatures), np.int32)
-        representatives = representatives and len(root_signatures) > 0
+        signatures, symmetric, objects_of = signatures_in(symmetry, state), symmetry.symmetric, symmetry.arguments
+        representatives = representatives and len(signatures) > 0
+        most_parameters = ground_rows.shape[1] - 1
     if lifted is not None:
         make_true(lifted.atoms, np.concatenate((state, lifted.static)))
         atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
@@ -165,8 +176,12 @@ def search_states(
         width, most_adds, most_deletes = schemas.widest
         added_room, deleted_room = np.empty(most_adds, np.int32), np.empty(most_deletes, np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
-        ranks = np.zeros(len(atoms.signatures), np.int32)
-        within, is_within = np.empty(len(ranks), np.int32), np.zeros(len(ranks), np.bool_)
+        signatures, symmetric, objects_of = atoms.signatures, atoms.symmetric, arguments
+        most_parameters = width - 1
+        objects, is_object = np.empty(len(signatures), np.int32), np.zeros(len(signatures), np.bool_)
+    classes = classes_of(symmetric[: len(symmetric) if representatives else 0], signatures, most_parameters)
+    ranks = classes.ranks.copy() if representatives else np.zeros(len(signatures), np.int32)
+    moved, members = np.empty(len(ranks), np.int32), np.empty(most_parameters + len(ranks), np.int32)
     # The root state: bit set, identity, masks of the goal.
     root_bits, identity, atom_count = present.copy(), state_identity(state), len(predicates)
     positive_goal, negative_goal = np.zeros(atom_count, np.bool_), np.zeros(atom_count, np.bool_)
@@ -194,37 +209,44 @@ def search_states(
             parent = nodes[node, CANDIDATE]
             may_reach_goal = len(goal.unwanted) > 0 or nodes[node, MISSING] <= most_adds
             node_diff = _changed_in(result, parent)
+            only_new, many = not (may_reach_goal or node == 0), 0
+            before = _changed_in(result, result.steps[parent, PARENT]) if only_new else node_diff[:0]
             if ground is not None:
                 toggle(present, node_diff)
-                if node == 0 or may_reach_goal:
-                    total = write_applicable(present, operators, state, node_diff, actions)
-                else:
-                    total = _write_new(present, ground, watched, node_diff, forms, actions)
-                if representatives and total > 0:
-                    signatures = signatures_after(symmetry, root_signatures, present, node_diff)
-                    rank_objects(symmetry.symmetric, signatures, ranks)
+                if representatives:
+                    turn_signatures(symmetry, present, node_diff, signatures)
             if lifted is not None:
                 turn_all(atoms, node_diff)
-                if representatives:
-                    rank_objects(atoms.symmetric, atoms.signatures, ranks)
-                only_new, some = not (may_reach_goal or node == 0), -1
+            if representatives:
+                many = write_moved(classes, objects_of, node_diff, moved, 0)
+                if lifted is not None:
+                    many = write_moved(classes, objects_of, before, moved, many)
+                moved[:many].sort()
+                rank_moved(classes, moved[:many], signatures, ranks, members)
+            if ground is not None:
                 if only_new:
-                    before = _changed_in(result, result.steps[parent, PARENT])
-                    some = _write_affected(lifted, before, node_diff, representatives, ranks, within, is_within)
+                    total = _write_new(present, ground, watched, node_diff, forms, actions)
+                else:
+                    total = write_applicable(present, operators, state, node_diff, actions)
+            if lifted is not None:
+                changed, some = _differing(before, node_diff), 0
+                if representatives and only_new:
+                    some = _write_affected(atoms, changed, classes, moved[:many], members, objects, is_object)
+                change = Change(only_new, changed, objects[:some], is_object)
                 total, rows = instances(
                     atoms,
                     schemas,
                     ranks,
                     forms,
                     only_new,
-                    within[: max(some, 0)],
-                    is_within if some >= 0 else is_within[:0],
+                    change,
+                    lifted.given,
                     rows,
                     max_instances,
                     UNLIMITED,
                     stop,
                 )
-                is_within[within[: max(some, 0)]] = False
+                is_object[objects[:some]] = False
                 if total < 0 or total > max_instances:
                     return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
             for index in range(total):
@@ -300,8 +322,11 @@ def search_states(
                     return 0, _trimmed(result, count), found_rows[:count]
             if limits.one_step:
                 return 0, _trimmed(result, count), found_rows[:count]
+            rank_back(classes, moved[:many], signatures, ranks, members)
             if ground is not None:
                 toggle(present, node_diff)
+                if representatives:
+                    turn_signatures(symmetry, present, node_diff, signatures)
             if lifted is not None:
                 turn_all(atoms, node_diff)
         if ground is not None:
@@ -401,70 +426,66 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
 
 
 @compiled
-def _write_affected(
-    lifted: Lifted, before: Ints, now: Ints, representatives: bool, ranks: Ints, within: Ints, is_within: Mask
-) -> int:
-    """Write the objects of which each new instance of a node has one, and return their number; -1 if any may be new.
-
-    New instances are those that are applicable and represent others in this node, and not both in its parent. The two
-    differ from the root state in `now` and in `before`, ascending. New instances have an object of a changed atom, or
-    one of the first of a class of interchangeable objects that such an object left or joined.
-    """
-    atoms, count, classes = lifted.atoms, 0, 0
-    changed = np.empty(len(before) + len(now), np.int32)
-    first = second = changes = 0
+def _differing(before: Ints, now: Ints) -> Ints:
+    """Return the numbers that are in one of two ascending arrays alone, ascending."""
+    differing, count, first, second = np.empty(len(before) + len(now), np.int32), 0, 0, 0
     while first < len(before) or second < len(now):
         if second == len(now) or (first < len(before) and before[first] < now[second]):
-            changed[changes] = before[first]
+            differing[count] = before[first]
             first += 1
         elif first == len(before) or now[second] < before[first]:
-            changed[changes] = now[second]
+            differing[count] = now[second]
             second += 1
         else:
             first += 1
             second += 1
             continue
-        changes += 1
-    needs_false = len(lifted.schemas.forbids.indices) > 0
-    for atom in changed[:changes]:
-        enables, any_object = needs_false or has(atoms.true, atom), True
-        for argument in atoms.arguments[atom]:
-            if argument < 0:
-                break
-            any_object = any_object and argument < lifted.constants
-            if not is_within[argument] and (enables or (representatives and atoms.symmetric[argument])):
-                is_within[argument] = True
-                within[count] = argument
+        count += 1
+    return differing[:count]
+
+
+@compiled
+def _write_affected(
+    atoms: Atoms, changed: Ints, classes: Classes, moved: Ints, members: Ints, objects: Ints, is_object: Mask
+) -> int:
+    """Write objects of which each new representative has one, and return their number.
+
+    New representatives are applicable in this node and its parent, but represent others only in this node. The two
+    differ in the `changed` atoms. Of an object whose signature these change, an action can become a representative if
+    the object was or is interchangeable with another. The same holds for the first objects of the class that it left.
+    """
+    signatures, touched, count = atoms.signatures, np.empty(changed.size * atoms.arguments.shape[1], np.int32), 0
+    earlier = np.empty(len(touched), np.uint64)  # signatures in the parent
+    for atom in changed:
+        for number in atoms.arguments[atom]:
+            if number >= 0 and atoms.symmetric[number] and not is_in(touched[:count], number):
+                touched[count], earlier[count] = number, signatures[number]
                 count += 1
-        if enables and any_object:
-            is_within[within[:count]] = False
-            return -1
-    if not representatives:
-        return count
-    signatures = np.empty(2 * count, np.uint64)
+    for atom in changed:
+        for place in range(atoms.arguments.shape[1]):
+            for which in range(count):
+                if atoms.arguments[atom, place] == touched[which]:
+                    mark = atoms.marks[atom, place]
+                    earlier[which] += np.uint64(0) - mark if has(atoms.true, atom) else mark
+    total = 0
     for which in range(count):
-        if atoms.symmetric[within[which]]:
-            signature = atoms.signatures[within[which]]
-            signatures[classes] = signatures[classes + 1] = signature
-            for atom in changed[:changes]:
-                for place in range(atoms.arguments.shape[1]):
-                    if atoms.arguments[atom, place] == within[which]:
-                        if has(atoms.true, atom):
-                            signatures[classes] -= atoms.marks[atom, place]
-                        else:
-                            signatures[classes] += atoms.marks[atom, place]
-            classes += 2
-    most = lifted.schemas.widest[0] - 1  # a representative has no later member of a class
-    for number in range(len(ranks) if classes > 0 else 0):
-        if ranks[number] < most and atoms.symmetric[number] and not is_within[number]:
-            found = False
-            for which in range(classes):
-                found = found or signatures[which] == atoms.signatures[number]
-            if found:
-                is_within[number] = True
-                within[count] = number
-                count += 1
-    return count
+        if earlier[which] == signatures[touched[which]]:
+            continue
+        now = first_members(classes, moved, signatures, signatures[touched[which]], members[:2])
+        left = first_members(classes, moved, signatures, earlier[which], members[: classes.most])
+        alone = now == 1 and left == 0
+        for other in range(count):
+            alone = alone and (other == which or earlier[other] != earlier[which])
+        if not alone and not is_object[touched[which]]:
+            is_object[touched[which]] = True
+            objects[total] = touched[which]
+            total += 1
+        for number in members[:left]:
+            if not is_object[number]:
+                is_object[number] = True
+                objects[total] = number
+                total += 1
+    return total
 
 
 @compiled
