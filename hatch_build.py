@@ -21,7 +21,6 @@ class KernelHook(BuildHookInterface[Any]):
             "numba>=0.61",
             "numpy>=2",
             "platformdirs",
-            "pymimir==0.13.63",
             "setuptools",
         ]
         has_compilers = os.environ.get("CC") or (shutil.which("cc") and shutil.which("c++"))

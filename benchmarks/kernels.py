@@ -34,7 +34,8 @@ from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.evaluation.scores import Score
 from sgp.planning.policy import one_step
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task
 from sgp.progress import track
 
 SUITE, SPLIT = "state-centric", "extrapolation"

@@ -1,6 +1,6 @@
 """Learned generalized planning: the public names are listed in `__init__.pyi` and imported when they are first used.
 
-So `sgp --help` and the viewer need neither torch nor pymimir. More names are in the namespaces `sgp.viz` (pictures and
+So `sgp --help` and the viewer need no torch. More names are in the namespaces `sgp.viz` (pictures and
 plots), `sgp.data` (plans, trajectories and encoders), `sgp.analysis` and `sgp.experiments`. Where unified-planning is
 installed, its factory knows the engine `sgp`.
 """

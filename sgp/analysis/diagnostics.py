@@ -23,7 +23,8 @@ from sgp.planning.planner import Limit, Planner, clock_of
 from sgp.planning.policy import Node, Ranking
 from sgp.planning.rollout import Rollout, tie_margin
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Successor, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition
 from sgp.progress import track

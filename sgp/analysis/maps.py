@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sgp.errors import InputError
 from sgp.planning.policy import Successors
 from sgp.planning.rollout import Rollout, Step
-from sgp.planning.task import State, Successor, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, Trajectory
 from sgp.policies.embedding import Embedding
 
 FORMAT = 1

@@ -31,7 +31,8 @@ from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import State, Task, replay
+from sgp.planning.states import State
+from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
 from sgp.policies.decoding import PORTFOLIO
 

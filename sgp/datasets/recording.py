@@ -21,7 +21,8 @@ from sgp.errors import PlanError, StoreError
 from sgp.files import whole_file, write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.rollout import Kept, Mark, Outcome, Rollout, Step, Written
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task
 
 Distances = tuple[list[Any], list[list[Any]]]  # of the states [steps + 1] and of each step's candidates
 

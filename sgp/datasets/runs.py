@@ -44,7 +44,7 @@ _RECORD_KINDS: Mapping[str, type] = {
     "cores": int,
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
-_ALWAYS = ("pymimir", "numpy")  # libraries on which every run depends
+_ALWAYS = ("numpy",)  # libraries on which every run depends
 BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts about the training, not the planner
 SECOND = "second."  # prefix of the files of a run's second planner
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor

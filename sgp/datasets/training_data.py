@@ -14,7 +14,8 @@ from numpy.random import Generator
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem, require_problem
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 
 if TYPE_CHECKING:
     from sgp.datasets.suite import Suite

@@ -27,7 +27,8 @@ from sgp.files import read_json, write_json
 from sgp.planning.experts import QUICK
 from sgp.planning.pddl import Action, Atom, Problem, parse_plan
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 from sgp.progress import track
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sgp.errors import InputError, MissingLibrary
 from sgp.planning.pddl import DomainText
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task
 from sgp.plugins import Plugin, plugins
 
 Embeddings = NDArray[np.float32]

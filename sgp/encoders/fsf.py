@@ -14,7 +14,8 @@ from sgp.domains.domain import Domain
 from sgp.encoders import StateEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 
 PADDING = -99.0  # value of a slot beyond the problem's objects (state-centric, appendix F.1)
 DONT_CARE = -10.0  # value of a variable that the goal does not constrain (state-centric, appendix F.1)

@@ -41,8 +41,9 @@ from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
+from sgp.planning.states import State
 from sgp.planning.symmetry import signatures_of
-from sgp.planning.task import Candidates, State, Successor, Task, TaskCache, parts, rows_as_bytes
+from sgp.planning.task import Candidates, Successor, Task, TaskCache, parts, rows_as_bytes
 
 _SCALARS = len(SCALARS_IN_WORDS)
 _FEWEST_REDUCED = 100  # interchangeable objects from which the reduction of a graph takes less time than it saves
@@ -259,10 +260,11 @@ class _Graph(AtomNumbers):
         for atom in task.static_atoms:
             if len(atom.objects) == 1:
                 unary.setdefault(atom.objects[0], []).append(atom.predicate)
-        self._object_colour = [
+        colours = [
             _hash("object", *sorted(types), "", *sorted(unary.get(name, ())), "", constants.get(name, ""))
             for name, types in task.objects
         ]
+        self._object_colour = np.array(colours, np.uint64)
         self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a cache
         self._layout: MarkedLayout | None = None
@@ -272,17 +274,18 @@ class _Graph(AtomNumbers):
         if len(task.objects) >= _FEWEST_REDUCED and (found := task.symmetric_objects)[0].sum() >= _FEWEST_REDUCED:
             symmetric, kinds = found
             self.interchangeable = Interchangeable(symmetric, signatures_of(kinds), np.empty(0, np.uint64))
-        self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
-        self._goals = [self.number(atom) for atom in self._goal]
+        static = [self.number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
+        self._static = np.array(static, np.int32)
+        self._goals = np.array([self.number(atom) for atom in self._goal], np.int32)
 
     @property
     def layout(self) -> MarkedLayout:
         """The arrays of all atoms numbered so far."""
         if self._layout is None:
             self._layout = MarkedLayout(
-                object_colour=np.array(self._object_colour, np.uint64),
-                static_atoms=np.array(self._static, np.int32),
-                goal_atoms=np.array(self._goals, np.int32),
+                object_colour=self._object_colour,
+                static_atoms=self._static,
+                goal_atoms=self._goals,
                 first_argument=np.array(self.first_argument, np.int32),
                 arguments=np.array(self.arguments, np.int32),
                 kind=np.array(self._kind, np.uint64),
@@ -298,7 +301,7 @@ class _Graph(AtomNumbers):
     @property
     def object_colours(self) -> dict[str, int]:
         """Initial colours of the objects by name."""
-        return dict(zip(self.objects, self._object_colour, strict=True))
+        return dict(zip(self.objects, self._object_colour.tolist(), strict=True))
 
     def kind(self, atom: Atom) -> int:
         """Return the hash of an atom's predicate and its sign in the goal."""

@@ -15,7 +15,8 @@ from sgp.encoders.kernels.hashing import number, pair, total_of_set
 from sgp.encoders.kernels.marked_colours import ATOM, CLOSED, COLOUR, EDGE, LEVEL, OBJECT, OPEN, STEP, TOKEN, marked
 from sgp.planning.pddl import OBJECT as ROOT
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 
 if TYPE_CHECKING:
     from sgp.encoders.marked_transition import MarkedConfig

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.pddl import OBJECT, Atom, DomainText
-from sgp.planning.task import Candidates, State, Successor, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Successor, Task, TaskCache
 
 _UNKNOWN = -1
 
@@ -58,11 +59,9 @@ class AtomNumbers:
 
     def of(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the start of each state's atoms [b + 1] and the numbers of the states' true fluent atoms."""
-        first, fluents = [0], list[int]()
-        for state in states:
-            fluents += state.get_fluent_atoms()
-            first.append(len(fluents))
-        return np.array(first, np.int64), self._numbers(np.array(fluents, np.int32))
+        fluents = list(map(self._task.fluent_array, states))
+        first = np.cumsum([0, *map(len, fluents)])
+        return first, self._numbers(np.concatenate([np.empty(0, np.int32), *fluents]))
 
     def changes(self, states: Sequence[State], choices: Sequence[Sequence[Successor]]) -> Changes:
         """Return the true atoms of states and the changes to their candidates."""

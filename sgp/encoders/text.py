@@ -31,7 +31,8 @@ from sgp.encoders import Embeddings, StateEncoder
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, TextTooLong, check_fields, expected_one_of
 from sgp.files import whole_file
 from sgp.planning.pddl import Action, Atom, DomainText
-from sgp.planning.task import State, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Task, TaskCache
 from sgp.workers import one_thread
 
 MPNET_FOLDER = "SGP_MPNET"  # environment variable: folder of sentence-transformers/all-mpnet-base-v2

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from sgp.encoders.relations import refusal_of_goal, refusal_of_schemas, supertypes
 from sgp.errors import check_fields
 from sgp.planning.pddl import Action, Atom, DomainText
-from sgp.planning.task import State, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Task, TaskCache
 
 Numbers = NDArray[np.int64]
 Naming = Numbers  # [objects]: the name of each object of a task, numbered from 0

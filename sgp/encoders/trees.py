@@ -19,7 +19,8 @@ from sgp.encoders.relations import Relation, RelationalEncoder, RelationalStates
 from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task
 
 Encoding = Literal["changes", "actions", "external", "internal", "internal-delta"]
 _AFTER = ":after"  # suffix of a relation's name in a candidate's state

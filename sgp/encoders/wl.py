@@ -29,7 +29,8 @@ from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.native import native_output_silenced
-from sgp.planning.task import State, Successor, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, TaskCache
 
 Hash = Literal["multiset", "set"]
 Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]

@@ -18,7 +18,8 @@ from sgp.encoders.kernels.hashing import HashTable, make_table
 from sgp.encoders.kernels.wl import UNSEEN, neighbour_hash, start_hash
 from sgp.errors import StoreError
 from sgp.planning.clock import with_limit_checks
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 
 WLPLAN_VERSION = "2.1.0"  # of the format of the JSON
 

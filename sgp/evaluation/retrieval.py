@@ -21,7 +21,8 @@ from sgp.datasets.walks import Instance
 from sgp.domains import words_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
 from sgp.planning.pddl import Action
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.embedding import SeenFromAction, TransitionModel, unit
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,8 @@ from sgp.planning.experts import TEACHERS
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.progress import track
 from sgp.reports.card import save_scores

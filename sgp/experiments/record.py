@@ -31,7 +31,8 @@ from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST, OPTIMAL, PATTERN_DATABASES
 from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 from sgp.planning.validation import confirm
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import track

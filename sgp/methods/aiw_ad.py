@@ -34,7 +34,8 @@ from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.pddl import Action, Atom, DomainText, Problem, format_problem
 from sgp.planning.pddl import Literal as GoalLiteral
 from sgp.planning.policy import Node, Policy, Successors
-from sgp.planning.task import Candidates, State, Task, replay, state_keys
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Task, replay
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.training.fit import Epoch, FitContext
 from sgp.training.labels import LabelConfig, followed, label, spread
@@ -151,8 +152,7 @@ def transitions(task: Task, episode: Episode, successors: Successors, encoder: T
 
 def place_of(task: Task, choice: Candidates, state: State) -> int | None:
     """Return the index of the candidate with this state, or None."""
-    called = set(state_keys(task, state))
-    return next((place for place, each in enumerate(choice.identities) if each in called), None)
+    return next((place for place, key in enumerate(choice.keys) if key == state.key), None)
 
 
 class ReplayBuffer:

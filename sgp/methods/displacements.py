@@ -31,7 +31,8 @@ from sgp.methods.configuration import from_record
 from sgp.methods.contract import MethodBase, WLMethod
 from sgp.methods.state_encoders import text_encoders
 from sgp.planning.pddl import Action, Atom, read_domain
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 from sgp.policies.embedding import TransitionModel
 
 logger = logging.getLogger(__name__)

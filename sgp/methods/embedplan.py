@@ -30,7 +30,8 @@ from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import Action, DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Ranking, Rules, Successors, one_step
-from sgp.planning.task import State, Successor, Task, parts
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, parts
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.embedding import GoalModel, unit
 from sgp.progress import track

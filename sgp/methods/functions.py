@@ -15,7 +15,8 @@ from sgp.methods import REGISTERED, built_in_keys, method_plugins
 from sgp.methods.contract import UntrainedMethod
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, one_step
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task
 from sgp.policies.decoding import BeamDecoding
 
 PolicyFunction = Callable[[Task, State, Sequence[Successor]], Any]

@@ -24,7 +24,8 @@ from sgp.models.device import Device
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sgp.methods.contract import NoTraining, UntrainedMethod
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
-from sgp.planning.task import State, Task, count_open_goals
+from sgp.planning.states import State
+from sgp.planning.task import Task, count_open_goals
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 

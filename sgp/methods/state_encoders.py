@@ -18,7 +18,8 @@ from sgp.encoders.wl import WL
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import read_json, write_json
 from sgp.planning.pddl import DomainText
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 
 _ENCODER = "encoder.json"
 

@@ -27,7 +27,8 @@ from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Rules, one_step
-from sgp.planning.task import State, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Task, TaskCache
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
 from sgp.policies.writing import How, Writer, WrittenActions

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sgp.errors import ConfigurationError
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import Candidates, State
+from sgp.planning.states import State
+from sgp.planning.task import Candidates
 
 # Plain integers: enumeration lookups are measurable in the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
@@ -32,7 +33,7 @@ class Pool:
         if rules.additive:
             self.costs = self.costs + np.repeat([node.cost for node in nodes], sizes)
         # Identities of candidates: states, and the policy's keys if it gives them.
-        self.states = [key for choice in choices for key in choice.identities]
+        self.states = [key for choice in choices for key in choice.keys]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)

@@ -23,8 +23,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.workers import worker_count
-
 StopFlag = NDArray[np.bool_]
 Item = TypeVar("Item")
 
@@ -198,11 +196,3 @@ def clock_seconds() -> float:
     """Return the seconds of the running clock, wall-clock seconds without one; only differences are meaningful."""
     work = _CURRENT.get()
     return time.perf_counter() if work is None else work.clock.now()
-
-
-def available_memory() -> float:
-    """Return the bytes that the running work may still use; without a clock, the process's share of free memory."""
-    work = _CURRENT.get()
-    if work is None:
-        return max(0, fair_share(worker_count()) - resident_memory())
-    return max(0.0, work.clock.memory - work.clock.held())

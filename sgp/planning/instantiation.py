@@ -14,7 +14,7 @@ from sgp.planning.clock import OutOfMemory, check_limits, stop_flag
 from sgp.planning.hash_table import Ints, Mask
 from sgp.planning.joins import Change, Given, Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
-from sgp.planning.operators import CSR, Goal, Operators, relaxed_reachable, state_identities
+from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relaxed_reachable
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
@@ -31,7 +31,6 @@ from sgp.planning.width_search import (
 )
 
 MOST_INSTANCES = 100_000  # per schema; a Blocksworld task of this size takes 56 MB, and 64 tasks are solved together
-INSTANCE_BYTES = 1000  # per instance, at most, during instantiation
 MOST_CANDIDATES = 100_000  # applicable actions of a state, one per class that differs only in interchangeable objects
 MOST_LISTED = 1_000_000  # applicable actions of a state, each counted
 
@@ -232,7 +231,7 @@ class LiftedModel:
         if status == TOO_MANY:
             raise OutOfMemory(f"more than {most:,} instances of actions are applicable in one state")
         changed = self._indices_of(result.changed)
-        identities = state_identities(fluents, result.indptr, changed)
+        identities = identity_changes(result.indptr, changed)
         return Instances(self._index, rows), result._replace(changed=changed, identities=identities)
 
     def has_more_successors(self, fluents: Ints, most: int) -> bool:

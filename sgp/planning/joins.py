@@ -134,7 +134,7 @@ def write_atoms(
     return count
 
 
-@compiled
+@inlined
 def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Ints) -> bool:
     """Whether a literal is true under a binding."""
     write_atom(literals.terms, literal, bound, row)

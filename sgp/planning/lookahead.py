@@ -9,7 +9,8 @@ from typing import Literal, get_args
 from sgp.errors import ConfigurationError, check_fields
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.policy import Successors, one_of_each, one_step
-from sgp.planning.task import Candidates, State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Task
 from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]

@@ -221,12 +221,31 @@ def state_identity(fluents: Ints) -> Words:
 
 
 @kernel
-def state_identities(fluents: Ints, indptr: NDArray[np.int64], changed: Ints) -> Words:
-    """Return the identities [n, 2] of states that differ from the given one in `changed`, row by row."""
-    identities, here = np.empty((len(indptr) - 1, 2), np.uint64), state_identity(fluents)
+def identity_changes(indptr: NDArray[np.int64], changed: Ints) -> Words:
+    """Return how the identity of a state changes [n, 2], by exclusive or, with those of its fluents in each row."""
+    identities = np.empty((len(indptr) - 1, 2), np.uint64)
     for row in range(len(identities)):
-        identities[row] = here ^ state_identity(changed[indptr[row] : indptr[row + 1]])
+        identities[row] = state_identity(changed[indptr[row] : indptr[row + 1]])
     return identities
+
+
+@kernel
+def symmetric_difference(one: Ints, other: Ints) -> Ints:
+    """Return the numbers that are in one of two ascending arrays alone, ascending."""
+    differing, count, first, second = np.empty(len(one) + len(other), np.int32), 0, 0, 0
+    while first < len(one) or second < len(other):
+        if second == len(other) or (first < len(one) and one[first] < other[second]):
+            differing[count] = one[first]
+            first += 1
+        elif first == len(one) or other[second] < one[first]:
+            differing[count] = other[second]
+            second += 1
+        else:
+            first += 1
+            second += 1
+            continue
+        count += 1
+    return differing[:count]
 
 
 @kernel

@@ -25,7 +25,7 @@ from sgp.planning.declarations import (
 )
 from sgp.planning.domain_matching import translated
 from sgp.planning.pddl_reading import read_as_written, read_both, read_declarations, read_domain, read_problem
-from sgp.planning.pddl_syntax import normalise, shown
+from sgp.planning.pddl_syntax import Source, first_place, normalise, shown
 from sgp.planning.pddl_writing import format_problem
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
 _MORE_THAN_CONJUNCTIONS = re.compile(
     r"\(\s*(?:or|imply|exists|forall|not\s*\(\s*(?:not|and|or|imply|exists|forall))(?=[\s()])"
 )
+_PLAIN_NAME = re.compile(r"\??[a-z][a-z0-9_-]*")
 _TIMED_ACTION = re.compile(
     r"(?:(?P<time>\d+\.?\d*|\.\d+)\s*:\s*)?\(\s*(?P<words>[^()\s][^()]*)\)(?:\s*\[\s*[\d.]+\s*\])?|\S"
 )
@@ -138,6 +139,22 @@ class Problem:
     def sha256(self) -> str:
         """Hash of domain and problem text: the key of stored expert plans and results."""
         return hashlib.sha256(f"{self.domain_pddl}\0{self.problem_pddl}".encode()).hexdigest()
+
+
+def require_plain_names(problem: Problem, domain: DomainText, text: ProblemText) -> None:
+    """Raise UnsupportedPddl for a name with other characters than letters, digits, '-' and '_'."""
+    names = [*domain.types, *(constant.name for constant in domain.constants), *domain.predicates]
+    for schema in domain.schemas.values():
+        names += [schema.name, *(parameter.name for parameter in schema.parameters)]
+    of_problem = (name for name, _ in text.objects)
+    domain_source = Source(problem.domain_source, problem.domain_pddl)
+    problem_source = Source(problem.problem_source, problem.problem_pddl)
+    for source, name in (*((domain_source, name) for name in names), *((problem_source, name) for name in of_problem)):
+        if not _PLAIN_NAME.fullmatch(name):
+            raise source.unsupported(
+                f"'{shown(name)}' is not supported as a name; expected a letter, then letters, digits, '-' and '_'",
+                first_place(source, name),
+            )
 
 
 def require_problem(problem: Any) -> None:

@@ -1,6 +1,6 @@
 """Readers of PDDL domains and problems, with consistency checks between their sections.
 
-They accept PDDL that Fast Downward, VAL and pymimir read with the same meaning. Declared requirements are not compared
+They accept PDDL that Fast Downward and VAL read with the same meaning. Declared requirements are not compared
 with the features used.
 """
 
@@ -381,7 +381,7 @@ def _cases(action: AdlAction, place: Block, source: Source, world: Callable[[], 
 def _with_unions(
     types: Mapping[str, tuple[str, ...]], schemas: Mapping[str, Schema]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Schema]]:
-    """Add a supertype for each `(either ...)`, which pymimir treats as a conjunction."""
+    """Add a supertype for each `(either ...)`."""
     hierarchy = dict(types)
     unions: dict[frozenset[str], str] = {}
 

@@ -1,4 +1,4 @@
-"""PDDL output for pymimir, Fast Downward and VAL, which accept less PDDL than the built-in readers."""
+"""PDDL output for Fast Downward and VAL, which accept less PDDL than the built-in readers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
 def write_problem(written: AsWritten, costs: bool = False, row: int | None = None) -> str:
     """Write the problem that belongs to the output of `write_domain`.
 
-    Objects of one type in a row share a line: pymimir's parser recurses over the lines, and 20,000 overflow its stack.
+    Objects of one type in a row share a line.
     With more than `row` objects of a type, each `row` of them share a line and have their type.
     """
     problem = written.problem
@@ -151,7 +151,7 @@ def _typed(parameters: Iterable[Parameter], names: Mapping[str, str], always: bo
 
 
 def type_names(domain: DomainText) -> dict[str, str]:
-    """Rename types that share a name with a predicate, because pymimir makes each type a predicate."""
+    """Return new names for types that share one with a predicate."""
     taken, names = {*domain.predicates, *domain.types}, {OBJECT: OBJECT}
     for name in domain.types:
         other = name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 from operator import itemgetter
@@ -20,7 +20,8 @@ from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Kept, Outcome, Rollout, Written
-from sgp.planning.task import Candidates, State, Successor, Task, state_keys
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Successor, Task
 from sgp.workers import worker_count
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ class Search:
         self.was_cut = False  # whether an unvisited candidate was beyond the horizon
         self.written: Written = ()
         self.beam = [Node(task, task.init)]
-        self.visited = set(state_keys(task, task.init))
+        self.visited: set[Hashable] = {task.init.key}
         self.nodes: list[Node] = []  # those of the beam with candidates
         self.choices: list[Candidates] = []
         self.pool: Pool | None = None  # of the last decision
@@ -371,7 +372,7 @@ class Search:
         pool.force(place)
         self.beam = [pool.child(place)]
         state = self.beam[0].state
-        self.visited.update(state_keys(self.task, state))
+        self.visited.add(state.key)
         if self.task.is_goal(state):
             self.outcome = Outcome.SOLVED
         elif self.beam[0].length >= self.horizon:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
 from sgp.planning.rollout import TIE_RELATIVE, Kept, Step, Written
-from sgp.planning.task import Candidates, State, Successor, Task
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Successor, Task
 
 Successors: TypeAlias = Callable[[Task, State], Candidates]
 """A function from states to candidates, none for a dead end: successors, or a lookahead tree linked by parents."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # scores and recorded rollouts use outcomes and marks without
     import numpy as np
     from numpy.typing import NDArray
 
-    from sgp.planning.task import State, Successor, Task
+    from sgp.planning.states import State
+    from sgp.planning.task import Successor, Task
 
 
 TIE_RELATIVE = 1e-6  # torch's last bits depend on the batch size (2e-8)

@@ -14,8 +14,9 @@ from sgp.planning.exploration import goal_distances, reachable_states
 from sgp.planning.hash_table import Ints, Words, Words2D, empty_slots
 from sgp.planning.operators import grouped, words_of
 from sgp.planning.pddl import Problem
+from sgp.planning.states import State
 from sgp.planning.symmetry import Symmetry, symmetric_identities
-from sgp.planning.task import Candidates, State, Task, rows_as_bytes
+from sgp.planning.task import Candidates, Task, rows_as_bytes
 
 
 @dataclass(frozen=True, repr=False)

@@ -205,11 +205,11 @@ def classes_of(symmetric: Mask, signatures: Words, most: int) -> Classes:
             ranks[number] = most
             slot = find_key(slots, signatures, signatures[number])
             following[number], slots[slot] = slots[slot], number
-    for slot in range(size):
-        number, rank = slots[slot], 0
-        while number >= 0 and rank < most:
-            ranks[number] = rank
-            number, rank = following[number], rank + 1
+    for first in slots:
+        member, rank = int(first), 0
+        while member >= 0 and rank < most:
+            ranks[member] = rank
+            member, rank = int(following[member]), rank + 1
     return Classes(symmetric, signatures.copy(), slots, following, ranks, most, np.zeros(len(symmetric), np.bool_))
 
 

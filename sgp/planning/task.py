@@ -1,4 +1,4 @@
-"""Executable form of a problem: states over pymimir, goal test, and candidates found by compiled searches."""
+"""Executable form of a problem: states, goal test, and candidates found by compiled searches."""
 
 from __future__ import annotations
 
@@ -7,39 +7,33 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar, overload
 from typing import Literal as OneOf
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
-from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
+from sgp.planning.clock import check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
 from sgp.planning.declarations import Action, Atom, DomainText, Literal, ProblemText, is_true
 from sgp.planning.hash_table import Ints, Mask, Words
-from sgp.planning.instantiation import INSTANCE_BYTES, MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
-from sgp.planning.native import native_problem
+from sgp.planning.instantiation import MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
 from sgp.planning.novelty_forms import Abstraction
-from sgp.planning.operators import state_identities, state_identity
-from sgp.planning.pddl import Problem, format_problem, require_problem
+from sgp.planning.operators import identity_changes, symmetric_difference
+from sgp.planning.pddl import Problem, format_problem, require_plain_names, require_problem
 from sgp.planning.problem_index import Instances, ProblemIndex
+from sgp.planning.states import FEW_FLUENTS, State, States
 from sgp.planning.symmetry import symmetric_objects
 from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
-
-State: TypeAlias = search.State
-"""One state of one task. Equal and hashable within its task; it cannot leave the process."""
 
 Mode = OneOf["grounded", "lifted"]
 Value = TypeVar("Value")
 
-_MOST_CACHED = 8  # arrays of states
-MODEL_BYTES = 3 * 10**9  # for one task with more than MOST_INSTANCES
-MODEL_SHARE = 0.25  # of the memory that the process may still use, so that other tasks fit, too
-FEW_FLUENTS = 256  # true fluents up to which lists and sets take less time than arrays
-MOST_LISTED = 10_000  # initially applicable actions up to which pymimir lists all
+MOST_SEARCHED = 10_000  # instances up to which searches use all
+MOST_LISTED = 10_000  # initially applicable actions up to which all are listed
 
 
 class Successor(NamedTuple):
@@ -57,10 +51,8 @@ class Successor(NamedTuple):
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
-    All actions are instantiated on first use with `mode` "grounded", or if they are few (`instantiation`), or for a
-    lookahead if they fit into a share of the process's memory. Otherwise, and with "lifted", only the actions
-    applicable in a state are instantiated.
-    Candidates are the same in both modes. States live as long as their task: use a task for one batch of rollouts.
+    Searches instantiate all actions first with `mode` "grounded", or if they are few. Otherwise, and with "lifted",
+    only the actions applicable in a state are instantiated. Candidates are the same in both modes.
 
     `objects` are in the order of the PDDL, the domain's constants first; `size` is their number. `changing` has the
     predicates that actions change, `static_atoms` the atoms that are true in every state, in the order of the PDDL.
@@ -89,17 +81,16 @@ class Task:
             )
             warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode
-        self._fluents: dict[int, Atom] = {}
-        self._arrays: dict[State, Ints] = {}  # a cache
-        self._ground_actions: dict[Action, formalism.GroundAction] = {}
-        # pymimir takes a tenth of a millisecond to read an atom, so it gets only the atoms of state and goal.
+        self._states, self._atoms, self._index_of = States(), list[Atom](), dict[Atom, int]()
+        self._effects: dict[Action, tuple[set[int], set[int]]] = {}  # added and deleted fluents
         check_limits()
-        self._native = native_problem(self.problem, self.domain_text, self.text)
-        check_limits()
-        lifted = search.SearchContextOptions(search.LiftedOptions(search.LiftedExhaustiveOptions()))
-        self._context = search.SearchContext.create(self._native, lifted)  # owns the repository
-        self._repository = self._context.get_state_repository()
-        self.init: State = self.state_with([atom for atom in self.text.init if atom.predicate in self.changing])
+        require_plain_names(self.problem, self.domain_text, self.text)
+        # What is learned depends on the order of atoms, so it remains the same: preconditions without objects, the
+        # initial state, the goal, and others on first use.
+        needed = (literal.atom for schema in self.domain_text.schemas.values() for literal in schema.precondition)
+        self._indices(atom for atom in needed if atom.predicate in self.changing and not atom.objects)
+        self.init = self.state_with([atom for atom in self.text.init if atom.predicate in self.changing])
+        """The initial state."""
         goal = [literal for literal in self.goal if literal.atom.predicate in self.changing]
         self.fluent_goal = list(zip(goal, self._indices([literal.atom for literal in goal]), strict=True))
         """The goal's literals that actions change, with the indices of their atoms."""
@@ -129,41 +120,32 @@ class Task:
         return symmetric_objects(self._index)
 
     @cached_property
-    def _small_model(self) -> GroundModel | None:
-        """The model of a task of at most MOST_INSTANCES instances of a schema, or of mode "grounded"; else None."""
-        if self._mode == "lifted":
-            return None
-        with suppress(TooLarge):
-            most = None if self._mode == "grounded" else MOST_INSTANCES
-            return GroundModel(self._index, self._indices, not self.missing_static, most)
-        return None
+    def model(self) -> GroundModel | None:
+        """All reachable actions and atoms as arrays; None if these are too many, or in mode "lifted"."""
+        return None if self._mode == "lifted" else self._instantiated(MOST_INSTANCES, None)
 
     @cached_property
-    def model(self) -> GroundModel | None:
-        """All reachable actions and atoms as arrays; None if actions are instantiated on demand."""
-        if self._mode == "lifted" or self._small_model is not None:
-            return self._small_model
-        # With very many initially applicable actions, only one per class of interchangeable objects is listed.
-        if not self.has_many_actions:
-            in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
-            with suppress(TooLarge):
-                return GroundModel(self._index, self._indices, not self.missing_static, None, in_all)
+    def _searched_model(self) -> GroundModel | None:
+        """The model for searches; None if joins find the candidates, which takes less time for many actions."""
+        return self.model if self._mode else self._instantiated(MOST_INSTANCES, MOST_SEARCHED)
+
+    def _instantiated(self, most: int, in_all: int | None) -> GroundModel | None:
+        """Return the model, without limits in mode "grounded"; None if it is larger than that."""
+        limits = (None, None) if self._mode == "grounded" else (most, in_all)
+        with suppress(TooLarge):
+            return GroundModel(self._index, self._indices, not self.missing_static, *limits)
         return None
 
     @property
     def mode(self) -> Mode:
         """Whether all actions are instantiated before a search."""
-        return "lifted" if self.model is None else "grounded"
+        return "lifted" if self._searched_model is None else "grounded"
 
-    def _indices(self, atoms: Sequence[Atom]) -> list[int]:
-        """Return the indices of fluent atoms."""
-        predicates = {native.get_name(): native for native in self._native.get_domain().get_fluent_predicates()}
-        (_, objects), make = self._native_names, self._native.get_or_create_ground_atom
-        indices = [
-            make(predicates[predicate], [objects[name] for name in names]).get_index()
-            for predicate, names in with_limit_checks(atoms)
-        ]
-        self._fluents.update(zip(indices, atoms, strict=True))
+    def _indices(self, atoms: Iterable[Atom]) -> list[int]:
+        """Return the indices of fluent atoms, assigned on first use."""
+        indices = [self._index_of.setdefault(atom, len(self._index_of)) for atom in with_limit_checks(atoms)]
+        if len(self._atoms) < len(self._index_of):
+            self._atoms += islice(self._index_of, len(self._atoms), None)
         return indices
 
     def require_domain(self, text: DomainText) -> None:
@@ -198,24 +180,27 @@ class Task:
         that differ only in interchangeable objects.
         """
         fluents = self.fluent_array(state)
-        # One step does not pay for the instantiation of a large task's actions.
-        model = self._small_model if limits.one_step else self.model
-        if model is None or self.joins(representatives):
+        if self._searched_model is None:
             few = representatives or self.has_many_actions
             instances, result = self.lifted.search(fluents, abstraction, limits, few)
         else:
-            instances, result = model.search(fluents, abstraction, limits, representatives)
+            instances, result = self._searched_model.search(fluents, abstraction, limits, representatives)
         return Candidates(self, state, fluents, result, instances)
 
     def after(self, state: State, action: Action) -> State:
         """Return the state after an applicable action."""
-        native = self._ground_actions.get(action)
-        if native is None:
-            schemas, objects = self._native_names
-            native = self._native.ground(schemas[action.name], [objects[name] for name in action.objects])
-            self._ground_actions[action] = native
-        successor: State = self._repository.get_or_create_successor_state(state, native, 0.0)[0]
-        return successor
+        if action not in self._effects:
+            schema = self.domain_text.schemas[action.name]
+            objects = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
+            effects = [literal.renamed(objects) for literal in schema.effect]
+            added, deleted = (
+                set(self._indices([atom for atom, positive in effects if positive is sign])) for sign in (True, False)
+            )
+            self._effects[action] = added, deleted - added
+        added, deleted = self._effects[action]
+        true = set(self.fluents(state))
+        changed = np.array(sorted((added - true) | (deleted & true)), np.int32)
+        return self._states.after(state, changed)
 
     def apply(self, state: State, action: Action) -> State:
         """Return the state after `action`. Raises PlanError if it is not applicable."""
@@ -253,52 +238,36 @@ class Task:
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal is satisfied in `state`."""
-        if self.missing_static:
-            return False
-        true = set(state.get_fluent_atoms())
-        return all((index in true) == literal.positive for literal, index in self.fluent_goal)
+        return count_open_goals(self, state) == 0
 
     def fluents(self, state: State) -> list[int]:
         """Return the indices of the fluent atoms true in `state`, ascending; `fluent` maps them to atoms."""
-        return list(state.get_fluent_atoms())
+        indices: list[int] = self.fluent_array(state).tolist()
+        return indices
 
     def fluent_array(self, state: State) -> Ints:
-        """Return `fluents` as an array; that of a recent state is cached, because pymimir lists atoms one by one."""
-        array = self._arrays.get(state)
-        return np.array(self.fluents(state), np.int32) if array is None else array
-
-    def cache_fluents(self, state: State, fluents: Ints) -> None:
-        """Cache the array of a state that is likely to be the next one."""
-        if len(self._arrays) == _MOST_CACHED:
-            del self._arrays[next(iter(self._arrays))]
-        self._arrays[state] = fluents
+        """Return `fluents` as an array, which must not be changed."""
+        return self._states.fluents(state)
 
     def fluent(self, index: int) -> Atom:
         """Return the fluent atom with this index."""
-        atom = self._fluents.get(index)
-        if atom is None:
-            (native,) = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])
-            objects = tuple([argument.get_name() for argument in native.get_objects()])
-            atom = self._fluents[index] = Atom(native.get_predicate().get_name(), objects)
-        return atom
+        return self._atoms[index]
 
     def state_of(self, fluents: Iterable[int]) -> State:
         """Return the state in which exactly these fluents are true."""
-        known = self._native.get_repositories().get_fluent_ground_atoms_from_indices(list(fluents))
-        state: State = self._repository.get_or_create_state(known, [])[0]
-        return state
+        return self._states.of(np.unique(np.fromiter(fluents, np.int32)))
+
+    def changed(self, state: State, fluents: Ints) -> State:
+        """Return the state that differs from another in these distinct fluents."""
+        return self._states.after(state, np.sort(fluents))
 
     def state_with(self, atoms: Sequence[Atom]) -> State:
         """Return the state in which exactly these fluent atoms are true."""
         return self.state_of(self._indices(atoms))
 
-    def joins(self, representatives: bool) -> bool:
-        """Whether joins find the candidates: without full instantiation, or if representatives are far fewer."""
-        return self.model is None or (representatives and len(self.model) > MOST_LISTED and self.has_many_actions)
-
     def is_relaxed_dead_end(self, state: State) -> bool:
         """Whether a state is a dead end under delete relaxation (h_max infinite); False for large or lifted tasks."""
-        model = self._small_model
+        model = self.model
         if model is None or len(model) > MOST_INSTANCES:
             return False
         return model.is_relaxed_dead_end(self.fluents(state))
@@ -306,17 +275,12 @@ class Task:
     @cached_property
     def has_many_actions(self) -> bool:
         """Whether too many actions are initially applicable to list more than representatives."""
-        return self.lifted.has_more_successors(np.array(self.fluents(self.init), np.int32), MOST_LISTED)
+        return self.lifted.has_more_successors(self.fluent_array(self.init), MOST_LISTED)
 
     @cached_property
     def lifted(self) -> LiftedModel:
         """The instantiation of actions state by state."""
         return LiftedModel(self._index, self._indices, self.fluent, not self.missing_static)
-
-    @cached_property
-    def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
-        schemas = {native.get_name(): native for native in self._native.get_domain().get_actions()}
-        return schemas, {native.get_name(): native for native in self._native.get_problem_and_domain_objects()}
 
     def atoms(self, state: State) -> tuple[Atom, ...]:
         """Return all atoms true in `state`, static ones first; every encoder reads this view."""
@@ -328,7 +292,7 @@ class Candidates(Sequence[Successor]):
 
     `fluents` are the indices of the true fluents of `state`. Candidate i differs from `state` in `changed[indptr[i] :
     indptr[i + 1]]`. `lengths` [n] are path lengths in actions. `goals` [n] marks goal states. `parents` [n] index the
-    full search result, -1 for `state`. `identities` [n] distinguish states; each is one of the `state_keys`.
+    full search result, -1 for `state`. `keys` [n] are those of the states.
     """
 
     def __init__(
@@ -347,7 +311,7 @@ class Candidates(Sequence[Successor]):
         self.fluents, self.indptr, self.changed = fluents, indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
         self.parents, _, self.lengths, goals = np.ascontiguousarray(result.steps[chosen].T)
         self.goals = goals.astype(np.bool_)
-        self.identities: list[Hashable] = rows_as_bytes(result.identities[chosen])
+        self.keys = rows_as_bytes(result.identities[chosen] ^ state.identity)
         self._made: dict[int, Successor] = {}
 
     @classmethod
@@ -355,15 +319,15 @@ class Candidates(Sequence[Successor]):
         """Wrap existing successors; return candidates unchanged."""
         if isinstance(successors, Candidates):
             return successors
-        before = np.array(task.fluents(state), np.int32)
-        changes = [np.setxor1d(before, task.fluents(successor.state)) for successor in successors]
+        before = task.fluent_array(state)
+        changes = [symmetric_difference(before, task.fluent_array(successor.state)) for successor in successors]
         indptr = np.cumsum([0, *map(len, changes)])
         changed = np.concatenate([before[:0], *changes]).astype(np.int32)
         steps = [
             (-1 if parent is None else parent, -1, len(actions), task.is_goal(after))
             for actions, after, parent in successors
         ]
-        identities = state_identities(before, indptr, changed)
+        identities = identity_changes(indptr, changed)
         result = SearchResult(np.array(steps, np.int32).reshape(-1, 4), identities, indptr, changed)
         made = cls(task, state, before, result, None)
         made._made = dict(enumerate(successors))
@@ -404,15 +368,8 @@ class Candidates(Sequence[Successor]):
         result, path = self._result, self._path(place)
         parent = int(result.steps[place, PARENT])
         changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
-        if len(self.fluents) > FEW_FLUENTS:
-            fluents = _toggled(self.fluents, np.sort(changed))
-            state = self._task.after(self._state, path[0]) if parent < 0 else self._task.state_of(fluents.tolist())
-            self._task.cache_fluents(state, fluents)
-            return Successor(path, state, None if parent < 0 else parent)
-        if parent < 0:
-            return Successor(path, self._task.after(self._state, path[0]))
-        true = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
-        return Successor(path, self._task.state_of(sorted(true)), parent)
+        state = self._task.changed(self._state, changed)
+        return Successor(path, state, None if parent < 0 else parent)
 
     def _path(self, place: int) -> tuple[Action, ...]:
         actions, instances = [], self._instances
@@ -423,23 +380,10 @@ class Candidates(Sequence[Successor]):
         return tuple(reversed(actions))
 
 
-def _toggled(fluents: Ints, changed: Ints) -> Ints:
-    """Return the symmetric difference of two ascending arrays, the second of which is short."""
-    places = np.searchsorted(fluents, changed)
-    true = fluents[np.minimum(places, len(fluents) - 1)] == changed
-    rest = np.delete(fluents, places[true])
-    return np.insert(rest, np.searchsorted(rest, changed[~true]), changed[~true])
-
-
 def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
     """Yield the candidates in order, in slices of at most `most`."""
     for begin in range(0, max(len(choice), 1), most):
         yield choice if len(choice) <= most else choice[begin : begin + most]
-
-
-def state_keys(task: Task, state: State) -> tuple[Hashable, Hashable]:
-    """Return the two keys of a state among candidates: the state itself, and the identity of its fluents."""
-    return state, state_identity(np.array(task.fluents(state), np.int32)).tobytes()
 
 
 def rows_as_bytes(rows: Words) -> list[Hashable]:
@@ -451,7 +395,7 @@ def rows_as_bytes(rows: Words) -> list[Hashable]:
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     """Return the declarations of a problem, without grounding. Raises PddlError for an unusable problem."""
     domain, text = problem.read()
-    native_problem(problem, domain, text)
+    require_plain_names(problem, domain, text)
     return domain, text
 
 

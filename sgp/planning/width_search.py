@@ -27,7 +27,7 @@ from sgp.planning.operators import (
     is_goal,
     is_in,
     missing_atoms,
-    state_identity,
+    symmetric_difference,
     toggle,
     unsatisfied,
     words_of,
@@ -94,8 +94,8 @@ class SearchResult(NamedTuple):
     """The n candidates of a state in generation order.
 
     `steps` has the parent's index in this list (-1 for the root state), the last action, the number of actions from
-    the root state, and 1 for a goal state. `identities` are equal for equal states; two states collide with
-    probability 2^-128.
+    the root state, and 1 for a goal state. `identities` are exclusive ors with the identity of the root state, equal
+    for equal states; two states collide with probability 2^-128.
     """
 
     steps: Ints2D  # [n, 4]
@@ -183,7 +183,7 @@ def search_states(
     ranks = classes.ranks.copy() if representatives else np.zeros(len(signatures), np.int32)
     moved, members = np.empty(len(ranks), np.int32), np.empty(most_parameters + len(ranks), np.int32)
     # The root state: bit set, identity, masks of the goal.
-    root_bits, identity, atom_count = present.copy(), state_identity(state), len(predicates)
+    root_bits, atom_count = present.copy(), len(predicates)
     positive_goal, negative_goal = np.zeros(atom_count, np.bool_), np.zeros(atom_count, np.bool_)
     positive_goal[goal.wanted], negative_goal[goal.unwanted] = True, True
     nodes = np.empty(
@@ -229,7 +229,7 @@ def search_states(
                 else:
                     total = write_applicable(present, operators, state, node_diff, actions)
             if lifted is not None:
-                changed, some = _differing(before, node_diff), 0
+                changed, some = symmetric_difference(before, node_diff), 0
                 if representatives and only_new:
                     some = _write_affected(atoms, changed, classes, moved[:many], members, objects, is_object)
                 change = Change(only_new, changed, objects[:some], is_object)
@@ -280,7 +280,7 @@ def search_states(
                 goal_reached = may_reach_goal and _reaches(present, node_diff, successor_diff[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
-                successor_identity[0], successor_identity[1] = identity[0], identity[1]
+                successor_identity[:] = 0
                 for place in range(changes):
                     successor_identity[0] ^= half_identity(successor_diff[place], 0)
                     successor_identity[1] ^= half_identity(successor_diff[place], 1)
@@ -423,25 +423,6 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
                 total += 1
     written[:total].sort()
     return total
-
-
-@compiled
-def _differing(before: Ints, now: Ints) -> Ints:
-    """Return the numbers that are in one of two ascending arrays alone, ascending."""
-    differing, count, first, second = np.empty(len(before) + len(now), np.int32), 0, 0, 0
-    while first < len(before) or second < len(now):
-        if second == len(now) or (first < len(before) and before[first] < now[second]):
-            differing[count] = before[first]
-            first += 1
-        elif first == len(before) or now[second] < before[first]:
-            differing[count] = now[second]
-            second += 1
-        else:
-            first += 1
-            second += 1
-            continue
-        count += 1
-    return differing[:count]
 
 
 @compiled

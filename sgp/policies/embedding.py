@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Step
-from sgp.planning.task import State, Task
+from sgp.planning.states import State
+from sgp.planning.task import Task
 
 Vector = NDArray[np.floating[Any]]
 

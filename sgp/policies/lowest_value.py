@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
-from sgp.planning.task import State, Successor, Task, parts
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, parts
 
 _AT_ONCE = 4096  # states valued at once, so that memory stays bounded
 

@@ -14,7 +14,8 @@ from sgp.encoders import Embeddings, StateEncoder
 from sgp.planning.clock import check_limits
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
-from sgp.planning.task import State, Successor, Task, parts
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, parts
 from sgp.policies.embedding import Contrast, View
 
 Metric = Literal["euclidean", "cosine"]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step, tie_margin
-from sgp.planning.task import Candidates, State, Successor, Task, count_open_goals
+from sgp.planning.states import State
+from sgp.planning.task import Candidates, Successor, Task, count_open_goals
 from sgp.policies.embedding import Contrast, Vector, View
 
 SCHEMA_DRAW_PERIOD = 4  # one of so many draws samples the action schema first

@@ -29,7 +29,8 @@ from sgp.models.transformer import (
 from sgp.planning.clock import check_limits
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
-from sgp.planning.task import State, Successor, Task, TaskCache
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, TaskCache
 
 MOST_TOKENS = 500  # maximum number of tokens written for a problem (symt, section 5)
 _BYTES = 1 << 28  # of keys, values and scores computed at once

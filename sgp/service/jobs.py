@@ -37,7 +37,8 @@ from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
-from sgp.planning.task import State, Successor, Task, checked, count_open_goals
+from sgp.planning.states import State
+from sgp.planning.task import Successor, Task, checked, count_open_goals
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
 from sgp.solving import stated_for

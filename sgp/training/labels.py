@@ -25,8 +25,9 @@ from sgp.planning.pddl import Action
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
+from sgp.planning.states import State
 from sgp.planning.symmetry import Symmetry, signatures_in
-from sgp.planning.task import Candidates, State, Task, Trajectory, state_keys
+from sgp.planning.task import Candidates, Task, Trajectory
 
 Item = TypeVar("Item")
 Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
@@ -159,11 +160,10 @@ def _weighed(found: Iterable[Labelled], longest: bool = False) -> list[Labelled]
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:
     """Yield the states of a trajectory; candidates that the trajectory reaches later are correct."""
     task, states = trajectory.task, trajectory.states
-    called = [state_keys(task, state) for state in states]
     for step, state in enumerate(states[:-1]):
         choice = successors(task, state)
-        later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])
-        yield Labelled(task, state, choice, np.array([each in later for each in choice.identities], np.bool_), 1.0)
+        later = {after.key for after in states[step + 1 :]} - {state.key}
+        yield Labelled(task, state, choice, np.array([key in later for key in choice.keys], np.bool_), 1.0)
 
 
 def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:

@@ -30,7 +30,8 @@ from sgp.models.transformer import (
 from sgp.planning.pddl import Action
 from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Task, Trajectory
+from sgp.planning.states import State
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.writing import MOST_TOKENS
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 

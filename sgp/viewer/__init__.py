@@ -1,4 +1,4 @@
-"""The rollout player and its hosts. Nothing here imports torch, wlplan or pymimir: recorded rollouts show anywhere.
+"""The rollout player and its hosts. Nothing here imports torch or wlplan: recorded rollouts show anywhere.
 
 The public names are listed in `__init__.pyi` and imported when they are first used.
 """

@@ -18,7 +18,8 @@ from sgp.files import write_text
 if TYPE_CHECKING:  # the tour needs no planning library
     from sgp.encoders.trees import TreeConfig
     from sgp.encoders.wl_vocabulary import ColouredGraph
-    from sgp.planning.task import State, Successor, Task
+    from sgp.planning.states import State
+    from sgp.planning.task import Successor, Task
 
 # A white ground, because notebooks can have a dark theme.
 _ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"

@@ -112,7 +112,7 @@ def test_successors_without_states_are_those_with_states(locks, mode):
             ours, theirs = task.successors(state), one_by_one(task, state)
             assert list(ours) == theirs
             assert ours.goals.tolist() == [task.is_goal(each.state) for each in theirs]
-            names = dict(zip(ours.identities, (each.state for each in ours), strict=True))
+            names = dict(zip(ours.keys, (each.state for each in ours), strict=True))
             assert len(names) == len({each.state for each in theirs})
             for place, each in enumerate(theirs):
                 changed = set(ours.changed[ours.indptr[place] : ours.indptr[place + 1]].tolist())

@@ -19,7 +19,7 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import Task, Trajectory, state_keys
+from sgp.planning.task import Task, Trajectory
 from sgp.training.labels import represented
 from tests.conftest import COURIER, blocks_problem, pddl_problem
 from tests.planning.test_planner import Indifferent
@@ -162,7 +162,7 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
         assert candidates.goals.tolist() == others.goals.tolist()
         for one, other in zip(candidates, others, strict=True):
             assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
-            assert state_keys(lifted, other.state)[1] in set(others.identities)
+            assert other.state.key in set(others.keys)
 
 
 @pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
@@ -172,12 +172,12 @@ def test_where_very_many_actions_are_applicable_joins_find_the_same_candidates(n
         return [[(each.actions, set(task.atoms(each.state))) for each in choice] for choice in choices]
 
     few = Task(problem_of(name))
-    assert not few.joins(representatives=True)
+    assert not few.has_many_actions
     expected = candidates(few)
     monkeypatch.setattr(task_module, "MOST_LISTED", 0)
+    monkeypatch.setattr(task_module, "MOST_SEARCHED", 0)
     many = Task(problem_of(name))
-    assert many.joins(representatives=True)
-    assert not many.joins(representatives=False)
+    assert (many.mode, many.has_many_actions) == ("lifted", True)
     assert candidates(many) == expected
 
 

@@ -6,9 +6,8 @@ from pyperplan.pddl.parser import Parser
 
 import sgp
 from sgp.errors import PlanError
+from sgp.planning import states
 from sgp.planning import task as task_module
-from sgp.planning.clock import Clock
-from sgp.planning.instantiation import INSTANCE_BYTES
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.task import Task, count_open_goals, missing_goal_atoms, replay
@@ -99,17 +98,16 @@ def test_an_action_that_is_not_applicable_is_named_with_its_step(two_blocks):
 
 
 def test_large_problems_stay_lifted(monkeypatch):
-    problem = on_table(60)
+    problem, instances = on_table(60), 2 * 60 * 60 + 2 * 60
+    monkeypatch.setattr(task_module, "MOST_SEARCHED", instances)
     assert Task(problem).mode == "grounded"
-    monkeypatch.setattr(task_module, "MOST_INSTANCES", 60 * 60 - 1)
-    assert Task(problem).mode == "grounded", "there is memory for more"
-    with monkeypatch.context() as patch:
-        patch.setattr(task_module, "MOST_LISTED", 10)
-        assert Task(problem).mode == "lifted", "of very many applicable actions only representatives are made"
-    monkeypatch.setattr(task_module, "MODEL_BYTES", (2 * 60 * 60 + 2 * 60 - 1) * INSTANCE_BYTES)
-    assert Task(problem, "grounded").mode == "grounded"
+    monkeypatch.setattr(task_module, "MOST_SEARCHED", instances - 1)
     lifted = Task(problem)
     assert (lifted.mode, len(lifted.successors(lifted.init))) == ("lifted", 60)
+    assert len(lifted.model) == instances
+    assert Task(problem, "grounded").mode == "grounded"
+    monkeypatch.setattr(task_module, "MOST_INSTANCES", 60 * 60 - 1)
+    assert Task(problem).model is None
 
 
 @pytest.mark.parametrize("name", ["blocksworld", "logistics", "courier", "glue", "rovers", "towers"])
@@ -120,6 +118,7 @@ def test_arrays_of_many_fluents_are_the_lists_of_few(name, monkeypatch):
         expected = [task.fluents(each.state) for each in choice]
         with monkeypatch.context() as patch:
             patch.setattr(task_module, "FEW_FLUENTS", 0)
+            patch.setattr(states, "FEW_FLUENTS", 0)
             begin = other.state_of(task.fluents(state))
             for each, fluents in zip(Lookahead()(other, begin), expected, strict=True):
                 assert other.fluents(each.state) == other.fluent_array(each.state).tolist() == fluents
@@ -137,16 +136,6 @@ def test_tens_of_thousands_of_typed_objects_are_read():
     task = Task(problem)
     assert [thing.name for thing in task.objects] == [*boxes, *lids]
     assert [str(successor.actions[0]) for successor in task.successors(task.init)] == ["(close b0)"]
-
-
-def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
-    problem = on_table(20)
-    monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
-    needed = (2 * 20 * 20 + 2 * 20) * INSTANCE_BYTES / task_module.MODEL_SHARE
-    for left, mode in ((needed + 1, "grounded"), (needed - INSTANCE_BYTES, "lifted")):
-        with Clock(memory=left, held=lambda: 0) as clock, clock.within(60):
-            assert Task(problem).mode == mode
-    assert Task(problem).mode == "grounded"
 
 
 @pytest.mark.parametrize(
