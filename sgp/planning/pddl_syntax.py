@@ -1,6 +1,6 @@
 """PDDL text as nested lists of words with positions for error messages.
 
-All text is lower-cased, because PDDL ignores case and pymimir does not. Lines and columns are unchanged.
+All text is lower-cased, because PDDL ignores case. Lines and columns are unchanged.
 """
 
 from __future__ import annotations
