@@ -39,7 +39,8 @@ def generate(
     return problem_pddl(f"logistics-{len(objects)}-{len(goal)}", "logistics", objects, init, goal)
 
 
-_LOCATION, _LETTERS = 104, 20  # pixels: the width of a location, the font size of names
+_LOCATION, _PAD, _LETTERS = 100, 4, 20  # pixels: the width of a location, the margin in frames, the font size of names
+_GAP = 4  # between frames
 _LINES = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
 
 
@@ -55,7 +56,8 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
 def draw(scene: Scene) -> str:
     """Draw cities with their locations, and vehicles and packages where they are; airports show an airplane.
 
-    Packages in a vehicle are in its frame. Objects without a place are below.
+    Packages in a vehicle are in its frame. Objects without a place are below; a goal names them in its
+    title alone.
     """
     packages, planes = set(scene.unary("package")), set(scene.unary("airplane"))
     cities, locations = scene.unary("city"), scene.unary("location")
@@ -83,7 +85,7 @@ def draw(scene: Scene) -> str:
         shelves = []
         for kind, those in kinds.items():
             here = {name: box for name, box in those.items() if (name, place) in at_set}
-            shelves.append(shelf(scene, here, (kind, place), _LOCATION - 16, largest(those.values())))
+            shelves.append(shelf(scene, here, (kind, place), _LOCATION - 2 * _PAD, largest(those.values())))
         there[place] = column(shelves)
     city_of = dict(scene.pairs("in-city"))
     groups = {city: [place for place in locations if city_of.get(place) == city] for city in cities}
@@ -92,7 +94,8 @@ def draw(scene: Scene) -> str:
     content = _cities(scene, groups, there, len(movables))
     shapes = boxes | vehicles
     placed = {name for name, place in at if place in there} | {name for name, vehicle in inside if vehicle in shapes}
-    lost = aside(scene, [shapes[name] for name in movables if name not in placed], content.width)
+    unplaced = [name for name in movables if name not in placed]
+    lost = aside(scene, [] if scene.partial else [shapes[name] for name in unplaced], content.width)
     also = [Atom("at", pair) for pair in at if pair[0] not in shapes or pair[1] not in there]
     also += [Atom("in", pair) for pair in inside if pair[0] not in shapes or pair[1] not in shapes]
     also += [Atom("in", pair) for pair in inside if pair[1] in packages]
@@ -100,6 +103,8 @@ def draw(scene: Scene) -> str:
         f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(movables) - len(packages)} vehicles "
         f"and {len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
     )
+    if scene.partial and unplaced:
+        sentence = f"{sentence}; anywhere: {', '.join(unplaced)}"
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
 
@@ -107,19 +112,20 @@ def _cities(scene: Scene, groups: Mapping[str, Sequence[str]], there: Mapping[st
     """Set the cities, with their groups of locations, in rows; `there` has the contents of each location."""
     most = max([1, *map(len, groups.values())])
     across = min(3, most)
-    wide = across * (_LOCATION + 6) + 34
+    wide = across * (_LOCATION + _GAP) + 2 * _PAD
     if scene.places:
-        deep = max((box.height for box in there.values()), default=0) + 40
+        deep = max((box.height for box in there.values()), default=0) + _LETTERS + 18
     else:  # an estimate that is the same for all states, so that no step moves the cities
         deep = 74 + 24 * ceil(1.5 * movables / max(len(there), 1) / 4)
-    per_line = fitting(max(len(groups), 1), wide, ceil(most / across) * deep + 66)
+    per_line = fitting(max(len(groups), 1), wide, ceil(most / across) * deep + 42)
     cities, frames = list(groups), []
     for first in range(0, len(cities), per_line):
         line = cities[first : first + per_line]
         tallest = max((there[place].height for city in line for place in groups[city]), default=0)
-        high = ceil((tallest + 40) / 26) * 26  # in steps, so that the size of the picture seldom changes
+        high = tallest + _LETTERS + 18
+        high = high if scene.places else ceil(high / 26) * 26  # in steps, so that the picture's size seldom changes
         frames += [_city(scene, city, groups[city], there, across, high) for city in line]
-    return flow(frames, per_line * wide, gap=12)
+    return flow(frames, per_line * wide, gap=_GAP)
 
 
 def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
@@ -168,10 +174,11 @@ def _city(scene: Scene, city: str, places: Sequence[str], there: Mapping[str, Bo
     for place in places:
         title = _airport(place) if place in airports else words(place, _LETTERS)
         kind = f"{'airport' if place in airports else 'location'} {place}"
-        frames.append(framed(title, there[place], _LOCATION, high, hint=kind, class_="location"))
-    content = flow(frames, across * (_LOCATION + 6))
+        frames.append(framed(title, there[place], _LOCATION, high, hint=kind, pad=_PAD, class_="location"))
+    wide = across * (_LOCATION + _GAP) - _GAP
+    content = flow(frames, wide, gap=_GAP)
     title = words(city or "in no city", _LETTERS, font_weight="bold")
-    return framed(title, content, across * (_LOCATION + 6) + 10, hint=f"city {city}" if city else "in no city")
+    return framed(title, content, wide + 2 * _PAD, hint=f"city {city}" if city else "in no city", pad=_PAD)
 
 
 def _airport(place: str) -> Box:

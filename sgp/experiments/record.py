@@ -42,6 +42,7 @@ from sgp.viewer.library import own_rollouts_folder, rollout_files
 from sgp.workers import run_tasks
 
 SPLIT = "extrapolation"
+GREEDY = "greedy"  # a decoding
 _SEARCHED = 256  # most states of a rollout from which plans are searched
 _BRIEFLY = (replace(LAMA_FIRST, seconds=5.0),)
 
@@ -53,7 +54,8 @@ class Recording:
     All planners are recorded on the same `shared` problems, so that any two can be compared: of the `among` smallest
     those that most planners leave unsolved. Beside them each planner's smallest unsolved one, where it solved those,
     and of the `foremost` planners, evaluated on the whole split, the largest solved one whose record has at most
-    `largest` bytes.
+    `largest` bytes. Planners in `also_greedy` are recorded with greedy decoding, too, on those of their problems that
+    only one of both decodings solves.
     """
 
     foremost: Sequence[tuple[str, str | None]] = (
@@ -69,6 +71,7 @@ class Recording:
         ("zero-change", "wl"),
         ("random-successor", "unvisited"),
     )
+    also_greedy: Sequence[tuple[str, str | None]] = (("state-centric", "wl-xgboost-delta"),)
     shared: int = 2
     among: int = 6
     largest: int = 250_000
@@ -104,6 +107,14 @@ def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: 
                 for name, rollout in rollouts.items()
             }
             written += write_rollouts(run, source, files)
+            if planners[place] in what.also_greedy:
+                greedy = _planned(run, source, rollouts, GREEDY)
+                files = {
+                    target / f"{stem}-{name}-{rollout.outcome.value}_{GREEDY}.jsonl{PACKED}": rollout
+                    for name, rollout in greedy.items()
+                    if rollout.solved != rollouts[name].solved
+                }
+                written += write_rollouts(run, source, files, decoding=GREEDY)
     for stale in {*rollout_files(target), *target.glob("*.map.json")} - set(written):
         stale.unlink()
     return written
@@ -163,26 +174,31 @@ def _by_size(attempts: Sequence[Attempt]) -> list[Attempt]:
     return sorted(different.values(), key=lambda each: (each.size, each.problem))
 
 
-def _planned(run: Run, suite: Suite, names: Collection[str]) -> dict[str, Rollout]:
+def _planned(run: Run, suite: Suite, names: Collection[str], decoding: str = DEFAULT) -> dict[str, Rollout]:
     """Rollouts of some problems of the split by their names, without notes; VAL has accepted their plans."""
     problems = {each.name: each for each in suite.problems(run.key.domain, SPLIT)}
-    rollouts = load_planner(str(run.folder)).solve_many([Task(problems[name]) for name in names])
+    rollouts = load_planner(str(run.folder), decoding).solve_many([Task(problems[name]) for name in names])
     for rollout in rollouts:
         confirm(rollout)
     return {rollout.task.name: rollout.without_notes() for rollout in rollouts}
 
 
 def write_rollouts(
-    run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], split: str = SPLIT, thorough: bool = True
+    run: Run,
+    suite: Suite,
+    rollouts: Mapping[Path, Rollout],
+    split: str = SPLIT,
+    thorough: bool = True,
+    decoding: str = DEFAULT,
 ) -> list[Path]:
     """Write each rollout of a run to its file, with a map beside it; return all files that were written."""
-    experts, policy = saved_plans(suite, run.key.domain, split), load_planner(str(run.folder)).policy
+    experts, policy = saved_plans(suite, run.key.domain, split), load_planner(str(run.folder), decoding).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = step_records(rollout, policy, plan)
-        about = subject_of(run, suite.name, split=split).record()
+        about = subject_of(run, suite.name, split=split, decoding=decoding).record()
         left = None if thorough else remaining_in_passing(rollout)
         made = records(rollout, about, plan, why)
         write_records(file, made if left is None else with_distances(made, left.record()))

@@ -8,18 +8,18 @@ const COMPARE_STYLE = `
 .sgp .compared h2 small { font-size: 12.5px; font-weight: 400; color: var(--faint); }
 .sgp .taken { height: 38px; overflow: auto; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
 .sgp.compare header { margin: 0; } .sgp.compare .why { margin: 0 0 6px; } .sgp.compare .controls { margin-bottom: 4px; }
-.sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 90px), 480px); }
+.sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 62px), 480px); }
 .sgp .middle { display: grid; gap: 8px; grid-template-rows: minmax(0, 1fr) auto; } .sgp .middle section { display: flex; flex-direction: column; }
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
-.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 120px; } .sgp .middle .curves text { font-size: 14px; }
+.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 100px; } .sgp .middle .curves text { font-size: 14px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
 .sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 110px; } .sgp .lower .map :is(.said, .notes, .caption) { display: none; } /* the table has it */
-.sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
+.sgp .lower .map text { font-size: 26px; } .sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
 .sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(6), :nth-child(7)) { display: none; }
-@container (min-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 5fr); }
+@container (min-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 6fr) minmax(0, 4fr) minmax(0, 6fr); }
   .sgp .lower { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-  .sgp .lower > div { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr); height: clamp(190px, calc(var(--sgp-room, 620px) / 2 - 108px), 440px); }
+  .sgp .lower > div { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr); height: clamp(170px, calc(var(--sgp-room, 620px) / 2 - 136px), 440px); }
   .sgp .lower > div:first-child { direction: rtl; } .sgp .lower > div:first-child > * { direction: ltr; } } /* each map below its own board */
 `;
 const LINES = [

@@ -63,6 +63,7 @@ function parseDrawing(elements, places) {
   return drawing;
 }
 
+const MARGINS = 44; // units of a drawing: about what the margins of a panel take
 const WIDE = 1.4; // times as wide as high: such drawings stand below each other where there is little room
 
 /** The state's and the goal's place beside or below each other, as the first state and the goal are shaped; texts below. */
@@ -71,7 +72,8 @@ function picturePair(titles, pictures, drawings, below = ["", ""]) {
   pictures.forEach((picture, place) => picture.style.setProperty("--aspect", shapes[place].toFixed(3)));
   const pair = h("div", { class: `pictures ${Math.min(...shapes) >= WIDE ? "wide" : ""}` },
     ...pictures.map((picture, place) => h("section", {}, titles[place], picture, below[place]))); // prettier-ignore
-  const share = Math.max(0.62, Math.min(0.75, shapes[0] / (shapes[0] + shapes[1]))); // of the width that is the state's
+  const widths = drawings.map((drawing) => drawing.viewBox.baseVal.width + MARGINS);
+  const share = Math.max(0.62, Math.min(0.75, widths[0] / (widths[0] + widths[1]))); // of the width that is the state's
   pair.style.setProperty("--columns", `minmax(0, ${share.toFixed(2)}fr) minmax(0, ${(1 - share).toFixed(2)}fr)`);
   return pair;
 }

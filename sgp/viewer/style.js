@@ -17,6 +17,7 @@ const STYLE = `
 .sgp .controls { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; flex: 1 1 320px; min-width: 0; }
 .sgp .compare .controls, .sgp.compare .controls { margin-bottom: 10px; }
 .sgp .choose { flex: 0 1 auto; min-width: 0; max-width: 260px; text-overflow: ellipsis; font-weight: 600; }
+.sgp .choose:nth-child(2):nth-last-child(4) { max-width: 170px; } /* the model, beside a choice of the decoding */
 .sgp button, .sgp select { font: inherit; color: inherit; background: var(--panel); border: 1px solid var(--rule);
   border-radius: 6px; padding: 3px 8px; cursor: pointer; min-height: 30px; }
 .sgp button:hover { border-color: var(--blue); } .sgp [aria-pressed=true] { background: var(--here); }

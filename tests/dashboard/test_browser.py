@@ -1,7 +1,9 @@
 """The pages in a real browser: links, comparison, export, the tour on a projector, guessing moves by keyboard."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -283,6 +285,54 @@ def test_letters_of_state_and_goal_have_at_least_ten_pixels(page, address, domai
     sizes = page.locator(".sgp .pictures text").evaluate_all(LETTERS)
     assert sizes
     assert min(sizes) >= 10
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
+def test_a_switch_shows_the_same_step_of_the_same_problem_with_the_other_decoding(page, address):
+    library = sgp.recorded_rollouts()
+    greedy = next(each for each in library.rollouts if each.about.decoding == "greedy" and len(each.steps) > 20)
+    beam = next(
+        each
+        for each in library.rollouts
+        if (each.head["sha256"], replace(each.about, decoding="greedy")) == (greedy.head["sha256"], greedy.about)
+        and not each.about.decoding
+    )
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{address}/?{urlencode({**library.address_of(beam), 'step': 17})}")
+    page.wait_for_selector('.sgp[data-step="16"]')
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    page.get_by_label("Decoding").select_option("greedy")
+    page.wait_for_url("**greedy**")
+    model = page.locator(".sgp header span").nth(1)
+    expect(model).to_have_text(greedy.about.model)
+    page.wait_for_selector('.sgp[data-step="16"]')
+    assert page.get_by_label("Decoding").input_value() == "greedy"
+    assert not page.locator(".lanes").is_visible()
+    page.get_by_label("Decoding").select_option("beam")
+    expect(model).to_have_text(beam.about.model)
+    page.wait_for_selector('.sgp[data-step="16"]')
+    assert page.locator(".lanes").is_visible()
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
+def test_letters_of_every_recorded_logistics_rollout_and_of_its_comparison_have_at_least_ten_pixels(page, address):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    library = sgp.recorded_rollouts()
+    found = [(each, library.address_of(each)) for each in library.rollouts if each.about.domain == "logistics"]
+    for each, names in found:
+        step = len(each.steps) // 2
+        page.goto(f"{address}/?{urlencode({**names, 'step': step})}")
+        page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
+        maps = page.locator(".sgp .map svg.points").count()
+        for part in (".pictures section:nth-child(1)", ".pictures section:nth-child(2)", ".map")[: 2 + maps]:
+            sizes = page.locator(f".sgp {part} text").evaluate_all(LETTERS)
+            assert min(sizes) >= 10, (names, part)
+    for problem in {names["problem"] for _, names in found}:
+        page.goto(f"{address}/compare?domain=logistics&problem={problem}&step=5")
+        page.wait_for_selector('.compare[data-step="5"]')
+        for part in (".compared .picture", ".middle .picture", ".lower .map"):
+            sizes = page.locator(f".compare {part} text").evaluate_all(LETTERS)
+            assert min(sizes) >= 10, (problem, part)
     page.set_viewport_size({"width": 1360, "height": 1000})
 
 

@@ -113,10 +113,17 @@ def column(boxes: Sequence[Box], gap: float = 6) -> Box:
 
 
 def framed(
-    title: Box, content: Box, width: float = 0, height: float = 0, *, hint: str, dashed: bool = False, **extra: object
+    title: Box,
+    content: Box,
+    width: float = 0,
+    height: float = 0,
+    *,
+    hint: str,
+    dashed: bool = False,
+    pad: float = 8,
+    **extra: object,
 ) -> Box:
     """Draw a frame of at least this size around a title and content; `hint` is shown under the pointer."""
-    pad = 8
     inner = column([title, content])
     wide, high = max(width, inner.width + 2 * pad), max(height, inner.height + 2 * pad)
     look: dict[str, object] = {"fill": "currentColor", "fill_opacity": 0.04, "stroke": "currentColor"}
