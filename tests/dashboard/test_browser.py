@@ -298,7 +298,7 @@ def test_a_switch_shows_the_same_step_of_the_same_problem_with_the_other_decodin
         and not each.about.decoding
     )
     page.set_viewport_size({"width": 1366, "height": 768})
-    page.goto(f"{address}/?{urlencode({**library.address_of(beam), 'step': 17})}")
+    page.goto(f"{address}/rollout?{urlencode({**library.address_of(beam), 'step': 17})}")
     page.wait_for_selector('.sgp[data-step="16"]')
     page.wait_for_selector("[data-test-script-state=notRunning]")
     page.get_by_label("Decoding").select_option("greedy")
@@ -321,7 +321,7 @@ def test_letters_of_every_recorded_logistics_rollout_and_of_its_comparison_have_
     found = [(each, library.address_of(each)) for each in library.rollouts if each.about.domain == "logistics"]
     for each, names in found:
         step = len(each.steps) // 2
-        page.goto(f"{address}/?{urlencode({**names, 'step': step})}")
+        page.goto(f"{address}/rollout?{urlencode({**names, 'step': step})}")
         page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
         maps = page.locator(".sgp .map svg.points").count()
         for part in (".pictures section:nth-child(1)", ".pictures section:nth-child(2)", ".map")[: 2 + maps]:
