@@ -242,8 +242,8 @@ def turn_all(atoms: Atoms, changed: Ints) -> None:
 
 
 @kernel
-def make_true(atoms: Atoms, wanted: Ints) -> None:
-    """Make exactly these distinct atoms true."""
-    changed = atoms.true.copy()
+def make_true(atoms: Atoms, wanted: Ints, static: Words) -> None:
+    """Make exactly these distinct atoms true, and those in the bit set `static`, which has others."""
+    changed = atoms.true ^ static
     toggle(changed, wanted)
     turn_all(atoms, true_atoms(changed))

@@ -14,7 +14,7 @@ from sgp.planning.clock import OutOfMemory, check_limits, stop_flag
 from sgp.planning.hash_table import Ints, Mask
 from sgp.planning.joins import Change, Given, Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
-from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relaxed_reachable
+from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relaxed_reachable, words_of
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
@@ -167,7 +167,7 @@ def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, At
     static = [atom for atom in index.problem.init if atom.predicate not in fluent]
     capacity = 1 << max(8, (2 * len(index.problem.init)).bit_length())  # twice the number of initial atoms
     atoms = Atoms.empty(indexes, capacity, np.zeros(count, np.bool_), np.zeros(count, np.uint64))
-    make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))))
+    make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))), np.zeros_like(atoms.true))
     rows = np.empty((256, schemas.widest[0]), np.int32)
     forms = Forms.of(np.ones(0, np.bool_), np.zeros(0, np.int32), 1)
     ranks, given = np.zeros(count, np.int32), Given.none(schemas, count)  # no symmetry
@@ -209,13 +209,14 @@ class LiftedModel:
         symmetric, kinds = symmetric_objects(index)
         atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
         no_goal, given = Goal(_NOTHING, _NOTHING, static_goal_holds), Given.none(schemas, len(index.names))
-        self._lifted = Lifted(atoms, schemas, no_goal, _NOTHING, given)
+        self._lifted = Lifted(atoms, schemas, no_goal, np.zeros_like(atoms.true), given)
         wanted, unwanted = (np.unique(self._numbered(index.goal(sign))) for sign in (True, False))
         self._goal_atoms = int(self._lifted.atoms.counts[0])  # goal atoms have the first numbers
         fluent = index.domain.fluent_predicates
         static = self._numbered([atom for atom in index.problem.init if atom.predicate not in fluent])
         goal = Goal(wanted, unwanted, static_goal_holds)
-        self._lifted = self._lifted._replace(goal=goal, static=np.unique(static))
+        bits = words_of(np.unique(static), len(self._lifted.atoms.predicates))
+        self._lifted = self._lifted._replace(goal=goal, static=bits)
 
     def search(
         self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
@@ -259,7 +260,8 @@ class LiftedModel:
 
     def _grow(self) -> None:
         """Double the capacity for atoms."""
-        self._lifted = self._lifted._replace(atoms=self._lifted.atoms.doubled())
+        atoms, static = self._lifted.atoms.doubled(), self._lifted.static
+        self._lifted = self._lifted._replace(atoms=atoms, static=np.concatenate([static, np.zeros_like(static)]))
         self._index_of = np.concatenate([self._index_of, np.full(len(self._index_of), FULL, np.int32)])
         self._forms.clear()
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, NamedTuple, TypeVar, overload
 from typing import Literal as OneOf
 from weakref import WeakKeyDictionary
@@ -143,9 +142,12 @@ class Task:
 
     def _indices(self, atoms: Iterable[Atom]) -> list[int]:
         """Return the indices of fluent atoms, assigned on first use."""
-        indices = [self._index_of.setdefault(atom, len(self._index_of)) for atom in with_limit_checks(atoms)]
-        if len(self._atoms) < len(self._index_of):
-            self._atoms += islice(self._index_of, len(self._atoms), None)
+        indices = list[int]()
+        for atom in with_limit_checks(atoms):
+            index = self._index_of.setdefault(atom, len(self._atoms))
+            if index == len(self._atoms):
+                self._atoms.append(atom)
+            indices.append(index)
         return indices
 
     def require_domain(self, text: DomainText) -> None:

@@ -67,7 +67,7 @@ class Lifted(NamedTuple):
     atoms: Atoms
     schemas: Schemas
     goal: Goal
-    static: Ints  # static atoms
+    static: Words  # bit set of static atoms
     given: Given
 
 
@@ -170,7 +170,7 @@ def search_states(
         representatives = representatives and len(signatures) > 0
         most_parameters = ground_rows.shape[1] - 1
     if lifted is not None:
-        make_true(lifted.atoms, np.concatenate((state, lifted.static)))
+        make_true(lifted.atoms, state, lifted.static)
         atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
         predicates, arguments, present = atoms.predicates, atoms.arguments, atoms.true
         width, most_adds, most_deletes = schemas.widest
