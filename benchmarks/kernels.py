@@ -57,7 +57,7 @@ class CachingWlplan:
         self._features.set_problem(Problem(domain, sorted(thing.name for thing in task.objects), *goals))
 
     def embed(self, state: State) -> list[float]:
-        atoms = [self._atoms.get(index) or self._learn(index) for index in state.get_fluent_atoms()]
+        atoms = [self._atoms.get(index) or self._learn(index) for index in self._task.fluents(state)]
         return self._features.embed(WlState(self._static + atoms))
 
     def _learn(self, index: int) -> Atom:

@@ -119,7 +119,7 @@ def test_a_failure_links_to_the_step_where_it_went_wrong_and_opens_with_its_diag
     body = html(app)
     assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
     assert f"step={failure.primary.step}" in body
-    assert "./?domain=blocksworld" in body
+    assert "./rollout?domain=blocksworld" in body
     assert "gripper" not in body, "solved rollouts are no failures"
     assert len(remarks) >= 3
     for remark in remarks:

@@ -248,7 +248,7 @@ def test_an_error_shows_the_line_cut_and_escaped_with_a_mark_under_the_place():
         assert shown[mark.index("^")] == "+"
 
 
-def test_what_pymimir_is_handed_reads_back_as_it_was():
+def test_written_pddl_reads_back_as_it_was():
     domain, problem = rewritten(*Problem("courier-1", COURIER, COURIER_PROBLEM).read())
     again, usual = read_domain(domain), read_domain(COURIER)
     assert (again.signature, again.schemas, again.types) == (usual.signature, usual.schemas, dict(usual.types))
