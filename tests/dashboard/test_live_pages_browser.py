@@ -35,7 +35,7 @@ def open_(browser, address):
     """Open a page of the dashboard; fail on requests to other machines and on script errors."""
     page = watched(browser.new_page(viewport={"width": 1300, "height": 1000}))
     page.set_default_timeout(SLOW)
-    page.goto(address)  # the server learns its pages from the first one
+    page.goto(f"{address}/rollout")  # the server learns its pages from the first one
     page.wait_for_selector(".sgp[data-step]")
 
     def go(path):
