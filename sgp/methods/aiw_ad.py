@@ -120,9 +120,7 @@ def relabel_with_hindsight_goal(
     while place < end:
         choice = successors(relabelled, states[place])
         latest = min(end, next(each for each in ends if each > place))
-        reached = next(
-            (each for each in range(latest, place, -1) if place_of(relabelled, choice, states[each]) is not None), None
-        )
+        reached = next((each for each in range(latest, place, -1) if place_of(choice, states[each]) is not None), None)
         if reached is None:
             return None  # the action changed nothing
         jumps.append(tuple(path[place:reached]))
@@ -141,7 +139,7 @@ def transitions(task: Task, episode: Episode, successors: Successors, encoder: T
     trees = [encoder.encode(task, *pair) if pair[1] else None for pair in zip(states, choices, strict=True)]
     steps = []
     for number, (tree, choice) in enumerate(zip(trees[:-1], choices, strict=False)):
-        chosen = place_of(task, choice, states[number + 1])
+        chosen = place_of(choice, states[number + 1])
         assert tree is not None
         assert chosen is not None, "a jump was a candidate"
         done = task.is_goal(states[number + 1])
@@ -150,7 +148,7 @@ def transitions(task: Task, episode: Episode, successors: Successors, encoder: T
     return steps
 
 
-def place_of(task: Task, choice: Candidates, state: State) -> int | None:
+def place_of(choice: Candidates, state: State) -> int | None:
     """Return the index of the candidate with this state, or None."""
     return next((place for place, key in enumerate(choice.keys) if key == state.key), None)
 

@@ -121,16 +121,18 @@ class Task:
     @cached_property
     def model(self) -> GroundModel | None:
         """All reachable actions and atoms as arrays; None if these are too many, or in mode "lifted"."""
-        return None if self._mode == "lifted" else self._instantiated(MOST_INSTANCES, None)
+        if self._mode == "lifted" or self._searched_model is not None:
+            return self._searched_model
+        return self._instantiated(None)
 
     @cached_property
     def _searched_model(self) -> GroundModel | None:
         """The model for searches; None if joins find the candidates, which takes less time for many actions."""
-        return self.model if self._mode else self._instantiated(MOST_INSTANCES, MOST_SEARCHED)
+        return None if self._mode == "lifted" else self._instantiated(MOST_SEARCHED)
 
-    def _instantiated(self, most: int, in_all: int | None) -> GroundModel | None:
-        """Return the model, without limits in mode "grounded"; None if it is larger than that."""
-        limits = (None, None) if self._mode == "grounded" else (most, in_all)
+    def _instantiated(self, most: int | None) -> GroundModel | None:
+        """Return the model; None if it has more than `most` actions, or too many of a schema, except if "grounded"."""
+        limits = (None, None) if self._mode == "grounded" else (MOST_INSTANCES, most)
         with suppress(TooLarge):
             return GroundModel(self._index, self._indices, not self.missing_static, *limits)
         return None

@@ -95,7 +95,7 @@ def test_a_relabelled_episode_leads_to_its_goal(tasks):
                 choice = AIW(task, state)
                 place = next(place for place, other in enumerate(choice) if other.actions == jump)
                 state = choice[place].state
-                assert episodes.place_of(task, choice, state) == place
+                assert episodes.place_of(choice, state) == place
             kept = episodes.transitions(task, again, AIW, ENCODER)
             assert kept[-1].after is None
             assert not kept[-1].dead_end
