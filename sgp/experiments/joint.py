@@ -15,13 +15,14 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import mean
 from typing import Literal, NamedTuple, get_args
 
+import numpy as np
 import pandas as pd
 
 from sgp.api import DEFAULT_SEED, measured_here
@@ -100,14 +101,28 @@ class DynamicConfig:
 
 
 PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
-LARGER_SIZES = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)  # ours: a few sizes
+LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=10.0)  # ours: a few sizes
 
 
 class DynamicCoverage(NamedTuple):
-    """Coverage by size, and the mean number of actions of the plans found (0 if there is none)."""
+    """Coverage by size, and means over the attempts: actions of the plans found, and milliseconds of a decision.
+
+    `actions` is 0 without a plan. `milliseconds` is measured at the largest size, and 0 without a decision.
+    """
 
     sizes: Mapping[int, float]
     actions: float
+    milliseconds: float
+
+    @classmethod
+    def of(cls, sizes: Mapping[int, float], attempts: Sequence[Attempt]) -> DynamicCoverage:
+        """Compute the means of attempts at problems of these sizes."""
+        largest = max(attempt.size for attempt in attempts)
+        seconds, decisions = np.sum(
+            [(attempt.seconds, attempt.decisions) for attempt in attempts if attempt.size == largest], axis=0
+        ).tolist()
+        actions = mean([len(attempt.plan) for attempt in attempts if attempt.solved] or [0.0])
+        return cls(sizes, actions, 1000 * seconds / decisions if decisions else 0.0)
 
 
 def dynamic_coverage(
@@ -136,12 +151,8 @@ def dynamic_coverage(
             coverage[size] = mean(solved[problem.sha256] for problem in drawn)
             evaluated += attempts
             if coverage[size] <= config.threshold:
-                return DynamicCoverage(coverage, _mean_length(evaluated))
-    return DynamicCoverage(coverage, _mean_length(evaluated))
-
-
-def _mean_length(attempts: Sequence[Attempt]) -> float:
-    return mean([len(attempt.plan) for attempt in attempts if attempt.solved] or [0.0])
+                return DynamicCoverage.of(coverage, evaluated)
+    return DynamicCoverage.of(coverage, evaluated)
 
 
 def coverage_of_given(
@@ -153,7 +164,7 @@ def coverage_of_given(
     solved: dict[int, list[bool]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.size):
         solved.setdefault(attempt.size, []).append(attempt.solved)
-    return DynamicCoverage({size: mean(values) for size, values in solved.items()}, _mean_length(attempts))
+    return DynamicCoverage.of({size: mean(values) for size, values in solved.items()}, attempts)
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,7 @@ class Validated:
     coverage: float
     sizes: Mapping[int, float]
     actions: float = 0.0  # mean length of the plans of dynamic coverage; 0 if it breaks no ties
+    milliseconds: float = field(default=0.0, compare=False)  # of a decision at the largest size
 
     @property
     def dynamic(self) -> float:
@@ -306,7 +318,7 @@ class _Trial:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
         coverage = mean(attempt.solved for attempt in attempts)
         actions = larger.actions if self.rules.multiples else 0.0  # the paper breaks no ties
-        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, actions)
+        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, actions, larger.milliseconds)
 
 
 def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
@@ -374,8 +386,9 @@ def joint_table(training: JointTraining, title: str) -> Table:
     for place, checkpoint in enumerate(training.checkpoints):
         numbers = (f"{checkpoint.loss:.3f}", f"{checkpoint.coverage:.2f}", f"{checkpoint.dynamic:.1f}")
         selected_by = ", ".join(by for by, selected in training.selected.items() if selected == place)
-        rows.append((checkpoint.name, *numbers, str(max(checkpoint.sizes, default="")), selected_by))
-    headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
+        cost = f"{checkpoint.milliseconds:.1f}"
+        rows.append((checkpoint.name, *numbers, str(max(checkpoint.sizes, default="")), cost, selected_by))
+    headings = ("planner", "loss", "coverage", "dynamic", "largest size", "ms per decision", "selected by")
     return Table.of(title, headings, rows)
 
 
