@@ -48,7 +48,7 @@ export default ({ data: bytes, parentElement, setTriggerValue }) => {
     button.className = "row";
     button.dataset.branch = row.branch;
     button.setAttribute("aria-pressed", String(row.branch === shown));
-    const outcome = `${row.outcome === "solved" ? "✔" : "✕"} ${row.outcome}`;
+    const outcome = `${row.outcome === "solved" ? "✔" : "✕"} ${row.ending}`;
     button.append(lines(row, place), cell("", row.words), cell("", outcome), cell("number", row.actions), cell("number", row.open));
     button.addEventListener("click", () => setTriggerValue("shown", row.branch));
     return button;

@@ -7,7 +7,7 @@ const COMPARE_STYLE = `
 .sgp .compared h2 { display: flex; gap: 10px; align-items: baseline; font-size: 14px; font-weight: 600; margin: 0; padding: 0; }
 .sgp .compared h2 small { font-size: 12.5px; font-weight: 400; color: var(--faint); }
 .sgp .taken { height: 38px; overflow: auto; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
-.sgp.compare header { margin: 0; } .sgp.compare .why { margin: 0 0 6px; } .sgp.compare .controls { margin-bottom: 4px; }
+.sgp.compare header { margin: 0; } .sgp .difference { margin: 0 0 6px; font-size: 13px; } .sgp.compare .why { margin: 0 0 6px; } .sgp.compare .controls { margin-bottom: 4px; }
 .sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 62px), 480px); }
 .sgp .middle { display: grid; gap: 8px; grid-template-rows: minmax(0, 1fr) auto; } .sgp .middle section { display: flex; flex-direction: column; }
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
@@ -44,6 +44,7 @@ export function mountComparison(host, data, options = {}) {
     "aria-label": `Two rollouts of ${data.problem}. Press ? for the keys.` },
     walk.controls(h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ)),
     h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "The slider counts actions"), walk.said),
+    h("p", { class: "difference" }, data.difference.join(" ")),
     h("div", { class: "sides" }, sides[0].element,
       h("div", { class: "middle" }, h("section", {}, h("h3", {}, `Goal (${plural(data.goals, "atom")})`), goal), h("section", { class: "curves" }, curves.element)),
       sides[1].element),
@@ -59,7 +60,7 @@ export function mountComparison(host, data, options = {}) {
     const starts = [0]; // how many actions were taken when each frame was reached
     for (const step of side.steps) starts.push(starts[starts.length - 1] + step.candidates[step.chosen].actions.length);
     const length = starts[starts.length - 1];
-    const [symbol, ending] = OUTCOMES[side.outcome] || ["", side.outcome];
+    const [symbol, ending] = endOf(side);
     const pictures = new Map();
     const state = h("div", { class: "picture" });
     const title = h("h3", {});

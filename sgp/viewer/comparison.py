@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
-from sgp.datasets.recorded import Recorded
+from sgp.datasets.recorded import Bounds, Recorded, after, decode_bounds, regrets
 from sgp.errors import InputError, StoreError
-from sgp.planning.pddl import Atom, parse_plan
+from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Outcome
-from sgp.viewer.playback import expert_states, playback
+from sgp.viewer.playback import State, expert_states, playback
 
 EXPERT = "expert's plan"  # in place of a method
+_UNKNOWN = (0.0, math.inf)  # bounds on the actions left
 
 
 def expert_rollout(recorded: Recorded) -> Recorded | None:
@@ -34,8 +36,8 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
             f"{recorded.place}: the expert's plan does not fit the domain ({error!r}); record the rollout again"
         ) from error
     steps = []
-    for action, (before, after) in zip(plan, pairwise(states), strict=True):
-        added, deleted = (sorted(map(str, atoms)) for atoms in (after - before, before - after))
+    for action, (one, next_one) in zip(plan, pairwise(states), strict=True):
+        added, deleted = (sorted(map(str, atoms)) for atoms in (next_one - one, one - next_one))
         candidate: dict[str, Any] = {"actions": [str(action)], "parent": None, "add": added, "delete": deleted}
         candidate |= {"cost": None, "key": None, "marks": ["chosen"]}
         steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
@@ -50,7 +52,7 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
 
     Position i is the state after i actions; within a jump its start is shown. `divergence` is the first position whose
     next actions differ, None if one plan is a prefix of the other; `equal` are the positions at which both sides are in
-    the same state.
+    the same state; `difference` are sentences on how the sides differ.
     """
     if left.head.get("sha256") != right.head.get("sha256"):
         raise InputError(
@@ -62,6 +64,14 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
         (place for place, (one, two) in enumerate(zip(*plans, strict=False)) if one != two), min(map(len, plans))
     )
     states = [_states(each) for each in (left, right)]
+    known: dict[State, Bounds] = {}
+    for state, (low, high) in chain(_bounds(left), _bounds(right)):
+        least, most = known.get(state, _UNKNOWN)
+        known[state] = max(least, low), min(most, high)
+    paths = [
+        _Path(name, plan, reached, tuple(frame["open"] for frame in side["frames"]), side["outcome"], side["ending"])
+        for name, plan, reached, side in zip(("left", "right"), plans, states, sides, strict=True)
+    ]
     return {
         "id": sha256(f"{left.place} {left.about} {right.place} {right.about} {common}".encode()).hexdigest()[:16],
         "problem": sides[0]["problem"],
@@ -70,6 +80,7 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
         "length": max(map(len, plans)),
         "divergence": common if common < min(map(len, plans)) else None,
         "equal": sorted(place for place, state in states[0].items() if states[1].get(place) == state),
+        "difference": _difference(paths, common, known, sides[0]["goals"]),
         "sides": sides,
     }
 
@@ -85,7 +96,7 @@ def _side(recorded: Recorded) -> dict[str, Any]:
         }
         for step in data["steps"]
     ]
-    copied = ("problem", "domain", "model", "outcome", "goals", "elements", "goal", "actions")
+    copied = ("problem", "domain", "model", "outcome", "ending", "goals", "elements", "goal", "actions")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
     words = data["words"]["actions"] if data["words"] else None
     drawn = {"missing": "The expert's plan has no map"} if recorded.about.method == EXPERT else data["map"]
@@ -98,10 +109,97 @@ def _plan(side: dict[str, Any]) -> list[str]:
     return [side["actions"][action] for candidate in chosen for action in candidate["actions"]]
 
 
-def _states(recorded: Recorded) -> dict[int, frozenset[Atom]]:
+def _states(recorded: Recorded) -> dict[int, State]:
     """The states at the ends of steps, by number of actions."""
     lengths = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
     return dict(zip(accumulate(lengths, initial=0), recorded.states(), strict=True))
+
+
+def _bounds(recorded: Recorded) -> Iterator[tuple[State, Bounds]]:
+    """The recorded bounds on the actions left, of the states of a rollout and of its candidates."""
+    if "left" not in recorded.head:
+        return
+    states = list(recorded.states())
+    yield from zip(states, map(decode_bounds, recorded.head["left"]), strict=True)
+    for state, step in zip(states, recorded.steps, strict=False):
+        known = (each for each in step["candidates"] if "left" in each)
+        yield from ((after(state, each), decode_bounds(each["left"])) for each in known)
+
+
+class _Path(NamedTuple):
+    """A side's actions, its states by number of actions, the open goals in each state, and its end."""
+
+    name: str
+    plan: Sequence[str]
+    states: Mapping[int, State]
+    open_goals: Sequence[int]
+    outcome: str
+    ending: str
+
+    def choice(self, place: int, known: Mapping[State, Bounds]) -> str:
+        """The decision that contains the action at a place, and what it is proved to do to the length of the plan."""
+        if place == len(self.plan):
+            return f"{self.name} ends"
+        start = max(each for each in self.states if each <= place)
+        end = min(each for each in self.states if each > place)
+        bounds = [known.get(self.states[each], _UNKNOWN) for each in (start, end)]
+        (lost,) = regrets(bounds, [end - start])
+        jump = "" if end - start == 1 else f" within a jump of {end - start} actions"
+        exact = all(low == high for low, high in bounds)
+        return f"{self.name} takes {self.plan[place]}{jump}{_loss(lost, exact)}"
+
+    def end(self, known: Mapping[State, Bounds], goals: int) -> str:
+        """How the side ends, and what is proved of its decisions."""
+        places, bounds = list(self.states), [known.get(state, _UNKNOWN) for state in self.states.values()]
+        lost = regrets(bounds, (end - start for start, end in pairwise(places)))
+        longer = [place + 1 for place, each in zip(places, lost, strict=False) if each and each < math.inf]
+        times = f"{len(longer)} of {_count(len(lost), 'decision')}"
+        detours = f"; it lengthens the shortest plan at {times}, first at action {longer[0]}" if longer else ""
+        count = _count(len(self.plan), "action")
+        if self.outcome == Outcome.SOLVED:
+            return f"{self.name.title()} reaches the goal in {count}{_surplus(len(self.plan), bounds[0])}{detours}"
+        dead = next((place for place, (low, _) in zip(places, bounds, strict=True) if low == math.inf), None)
+        why = self._progress(goals)
+        if dead is not None:
+            why = f"after action {dead}, the goal cannot be reached any more" if dead else "no plan exists"
+        return f"{self.name.title()} ends unsolved after {count} ({self.ending}): {why}{detours}"
+
+    def _progress(self, goals: int) -> str:
+        """The fewest open goals that a decision leaves."""
+        first, last, fewest = self.open_goals[0], self.open_goals[-1], min(self.open_goals)
+        if fewest == first:
+            return f"no decision leaves fewer goals open than the start has ({first} of {goals})"
+        best = _count(list(self.states)[self.open_goals.index(fewest)], "action")
+        end = f", and {last} at the end" if last > fewest else ""
+        return f"its decisions leave at least {fewest} of {goals} goals open, as after {best}{end}"
+
+
+def _surplus(length: int, bounds: Bounds) -> str:
+    """The length of a plan beside the proved bounds on the shortest one."""
+    low, high = bounds
+    if length > high:
+        return f", {'' if low == high else 'at least '}{length - high:g} more than needed"
+    return ", the fewest possible" if length <= low else ""
+
+
+def _loss(lost: float | None, exact: bool) -> str:
+    """What a decision is proved to do to the length of the plan, as a relative clause; "" if nothing is proved."""
+    if lost is None:
+        return ""
+    if lost == math.inf:
+        return ", which leads into a dead end"
+    if lost == 0:
+        return ", which is on a shortest plan"
+    return f", which lengthens the shortest plan by {'' if exact else 'at least '}{lost:g}"
+
+
+def _difference(paths: Sequence[_Path], common: int, known: Mapping[State, Bounds], goals: int) -> list[str]:
+    """Where two plans diverge, and how each side ends: what the records prove, in sentences."""
+    if all(len(path.plan) == common for path in paths):
+        return ["Both sides take the same actions."]
+    choices = "; ".join(path.choice(common, known) for path in paths)
+    where = f"After {_count(common, 'action')} in common" if common else "At the start"
+    return [f"{where}, {choices}.", *(f"{path.end(known, goals)}." for path in paths)]
 
 
 class Override(NamedTuple):
@@ -157,14 +255,15 @@ def branch_rows(rollouts: Mapping[Branch, Mapping[str, Any]]) -> list[dict[str, 
             words = f"step {branch[-1].step}: {' '.join(actions)}"
             row |= {"parent": str(branch.parent), "start": branch[-1].step - 1, "words": words}
         end = {"actions": data["length"], "open": data["frames"][-1]["open"]}
-        rows.append({**row, "outcome": data["outcome"], "steps": len(data["steps"]), **end})
+        ended = {name: data[name] for name in ("outcome", "ending")}
+        rows.append({**row, **ended, "steps": len(data["steps"]), **end})
     return rows
 
 
 def override_words(search: Mapping[str, Any]) -> str:
     """The result of a search for the fewest overrides (the job `override`), in sentences."""
     counts = " and ".join(
-        f"{count} rollouts with {_overrides(number)}{'' if number in search['complete'] else ' (not all)'}"
+        f"{count} rollouts with {_count(number, 'override')}{'' if number in search['complete'] else ' (not all)'}"
         for number, count in enumerate(search["counts"], start=1)
     )
     ordinal = {2: "second", 3: "third"}.get(search["ranks"], f"{search['ranks']}th")
@@ -174,13 +273,13 @@ def override_words(search: Mapping[str, Any]) -> str:
     )
     if search["overrides"] is None:
         over = len(search["complete"]) == search["most"]
-        why = f"no {_overrides(search['most'])} or fewer solve it" if over else "the time limit was reached"
+        why = f"no {_count(search['most'], 'override')} or fewer solve it" if over else "the time limit was reached"
         return f"No solution found: {why}. {planned}"
     count = len(search["overrides"])
     steps = ", then ".join(f"rank {rank} at step {step}" for step, rank in search["overrides"])
     fewest = "the fewest" if count == 1 or search["proved"] else "perhaps not the fewest"
-    return f"Solved with {_overrides(count)} ({fewest} among these candidates): {steps}. {planned}"
+    return f"Solved with {_count(count, 'override')} ({fewest} among these candidates): {steps}. {planned}"
 
 
-def _overrides(number: int) -> str:
-    return f"{number} override{'' if number == 1 else 's'}"
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

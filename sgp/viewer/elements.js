@@ -3,14 +3,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-const OUTCOMES = {
-  solved: ["✔", "solved"],
-  horizon: ["✕", "unsolved: action limit reached"],
-  stuck: ["✕", "unsolved: no unvisited successor"],
-  refused: ["✕", "unsolved: the model cannot represent the problem or rejects every candidate"],
-  timeout: ["✕", "unsolved: out of time"],
-  memory: ["✕", "unsolved: out of memory"],
-};
+/** A sign for the end of a rollout, and the words for it. */
+const endOf = ({ outcome, ending }) => (outcome === "solved" ? ["✔", ending] : ["✕", `unsolved: ${ending}`]);
 
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -125,7 +125,7 @@ export function mountGuess(host, rollout, options = {}) {
   function judged(at) {
     const step = rollout.steps[at];
     if (!step) {
-      const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
+      const [symbol, ending] = endOf(rollout);
       return [`${symbol} The model's rollout ends here: ${ending}.`];
     }
     if (!answered(at)) return ["Which action does the model take? Visited states are excluded."];

@@ -48,6 +48,11 @@ def planner_words(kind: Literal["meanings", "names"]) -> Mapping[str, str]:
     return _words()[kind]
 
 
+def outcome_words(outcome: str) -> str:
+    """An outcome in words; a crash, which is no outcome, as it was recorded."""
+    return _words()["outcomes"].get(outcome, outcome)
+
+
 def readable_name(planner: PlannerName) -> tuple[str, str]:
     """A planner's name to read, and its settings, separated by commas."""
     names = planner_words("names")

@@ -26,6 +26,7 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
 from sgp.planning.rollout import runners_up, tie_margin
+from sgp.viewer.library import outcome_words
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _PICTURED = 2  # other candidates of a step whose states are drawn
@@ -176,6 +177,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         "split": about.split,
         "model": about.model,
         "outcome": head["outcome"],
+        "ending": outcome_words(head["outcome"]),
         "reason": head["reason"],
         "written": _written(head),
         "seconds": head["seconds"],

@@ -70,7 +70,7 @@ export function mount(host, rollout, options = {}) {
   const summary = (rollout.expert ? ` The expert's plan has ${plural(rollout.expert.length, "action")}.` : "") +
     (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to lengthen the plan (n goes through them).` : ""); // prettier-ignore
   const goal = parseDrawing(rollout.elements, rollout.goal);
-  const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
+  const [symbol, ending] = endOf(rollout);
   const pictured = board(rollout, { drawing, goal });
   const views = h("select", { "aria-label": "View", title: "all panels; step: board and candidates; explain: board, map and reasons; teach: board and sentence", onchange: () => (root.dataset.view = views.value) },
     ...VIEWS.map((value) => h("option", { value }, value)));

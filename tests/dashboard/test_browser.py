@@ -246,6 +246,8 @@ def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     place = int(re.search(r"action (\d+)", words).group(1)) - 1
     page.wait_for_selector(f'.compare[data-step="{place}"]')
     assert page.locator(".compared .taken code.differs").count() == 2
+    said = page.locator(".compare .difference").inner_text()
+    assert all(action in said for action in page.locator(".compared .taken code.differs").all_inner_texts())
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     page.wait_for_selector(f'.compare[data-step="{place + 4}"]')
