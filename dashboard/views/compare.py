@@ -7,7 +7,8 @@ from player import offer_page
 
 import sgp
 from sgp.datasets.recorded import Recorded
-from sgp.viewer.comparison import comparison
+from sgp.viewer.comparison import EXPERT, comparison
+from sgp.viewer.library import model_title
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -75,11 +76,12 @@ def main() -> None:
             named = {problem[1]: problem for problem in problems if problem[0] == domain}
             problem = named[select("Problem", list(named), "problem", address=address)]
         sides = problems[problem]
-        about = sources.about_all(sides)
+        titles = {title: title if each.about.method == EXPERT else model_title(each) for title, each in sides.items()}
+        how = {"address": address, "help": sources.about_all(sides), "format_func": titles.__getitem__}
         with columns[2]:
-            left = sides[select("Left", list(sides), "left", address=address, help=about)]
+            left = sides[select("Left", list(sides), "left", **how)]
         with columns[3]:
-            right = sides[select("Right", list(sides), "right", default=1, address=address, help=about)]
+            right = sides[select("Right", list(sides), "right", default=1, **how)]
     show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
 
 

@@ -14,6 +14,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
 from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
 from sgp.reports.tables import NO_REFERENCE, REFERENCES
+from sgp.viewer.library import outcome_words
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -157,7 +158,7 @@ def show_attempt(chosen_attempts: pandas.DataFrame) -> None:
     """The outcomes of a planner on an instance, and a link to its rollout."""
     row = next(chosen_attempts.itertuples())
     ended = ", ".join(
-        each.outcome if pandas.isna(each.seed) else f"seed {each.seed}: {each.outcome}"
+        ("" if pandas.isna(each.seed) else f"seed {each.seed}: ") + outcome_words(each.outcome)
         for each in chosen_attempts.itertuples()
     )
     st.markdown(f"**{row.problem}** of {row.domain}, {row.split}, {row.size} objects; {row.planner}: {ended}")

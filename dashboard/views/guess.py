@@ -2,10 +2,11 @@
 
 import sources
 import streamlit as st
-from basics import encoded, hearing, in_order, number, one_entry, run_page, select
+from basics import encoded, hearing, number, one_entry, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
+from sgp.viewer.library import model_title
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -17,9 +18,11 @@ def choose() -> Recorded:
     left = [each for each in LIBRARY.rollouts if each.head.get("steps")]
     with one_entry() as address:
         for column, name in zip(st.columns([2, 1, 4]), ("domain", "problem", "model"), strict=True):
-            titles = in_order(LIBRARY.address_of(each)[name] for each in left)
+            titles = {LIBRARY.address_of(each)[name]: each for each in left}
+            words = {title: model_title(each) if name == "model" else title for title, each in titles.items()}
+            how = {"drops": ["step"], "address": address, "format_func": words.__getitem__}
             with column:
-                chosen = select(name.capitalize(), titles, name, drops=["step"], address=address)
+                chosen = select(name.capitalize(), list(titles), name, **how)
             left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
     return left[0]
 

@@ -297,7 +297,6 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
 
 def show_result(shown: Mapping[str, Any]) -> None:
     """The verdict and the rollout."""
-    outcome = shown["data"]["outcome"]
     if shown.get("stopped"):
         st.warning(plain(f"Not applicable: {shown['stopped']}"))
     if shown["valid"]:
@@ -305,7 +304,7 @@ def show_result(shown: Mapping[str, Any]) -> None:
     elif shown["valid"] is False:
         st.error(f"{shown['judge']} rejects the plan.")
     else:
-        st.warning(plain(f"Not solved: {outcome}; VAL was not run."))
+        st.warning(plain(f"Not solved ({shown['data']['ending']}); VAL was not run."))
     if shown.get("report"):
         with st.expander("Report"):
             st.code(shown["report"], language=None)

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import sources
 import streamlit as st
-from basics import css, in_order, number, plain, run_page
+from basics import css, number, plain, run_page
 from player import offer_page, show_player
 
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
+from sgp.viewer.library import model_title
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
@@ -41,11 +42,13 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
         )
     left, choices = list(rollouts), []
     for name in NAMES:
-        titles = in_order(LIBRARY.address_of(each)[name] for each in left)
+        words = {LIBRARY.address_of(each)[name]: model_title(each) for each in left}
+        titles = list(words)
         title = next((each for each in titles if alike(each, wanted.get(name))), titles[0])
         title = wanted[name] if wanted.get(name) in titles else title
         about = sources.about(title) if name == "model" else ""
-        choices.append({"name": name.capitalize(), "options": titles, "chosen": title, "about": about})
+        shown = {"labels": list(words.values())} if name == "model" else {}
+        choices.append({"name": name.capitalize(), "options": titles, "chosen": title, "about": about, **shown})
         left = [each for each in left if LIBRARY.address_of(each)[name] == title]
     return left[0], choices
 

@@ -1,4 +1,4 @@
-// The gallery's filters, and their values in the address: #domain=gripper&outcome=stuck.
+// The gallery's filters, and their values in the address: #domain=gripper&outcome=not+solved.
 
 const gallery = document.querySelector(".gallery");
 const filters = document.querySelector("form");

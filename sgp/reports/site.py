@@ -126,7 +126,7 @@ def _gallery(entries: Sequence[Entry]) -> Iterator[str]:
     yield f"<p>{ABOUT} {_FILES}</p>"
     yield cards(first.address, "#outcome=not+solved", "tour.html", len(tour_titles()))
     yield "<h2>Recorded rollouts</h2>"
-    outcomes = ["solved", "not solved", *sorted({each.outcome for each in entries} - {"solved"})]
+    outcomes = ["solved", "not solved", *sorted({each.ending for each in entries if not each.solved})]
     yield "<form hidden>" + _choice("domain", sorted({each.domain for each in entries}))
     yield _choice("planner", sorted({each.planner for each in entries})) + _choice("outcome", outcomes)
     yield f"<output></output></form>\n{gallery(entries)}\n<p class=faint>{BELOW}</p>"
@@ -185,7 +185,7 @@ def _coverage(entries: Sequence[Entry]) -> Iterator[str]:
     yield f"<p>{len(failed)} of the {len(entries)} rollouts on this site do not reach the goal.</p>\n<ul>"
     for place in dict.fromkeys((each.domain, each.planner, each.settings) for each in failed):
         found = [each for each in failed if (each.domain, each.planner, each.settings) == place]
-        pages = ", ".join(link(each.address, f"{each.problem} ({each.outcome})") for each in found)
+        pages = ", ".join(link(each.address, f"{each.problem} ({each.ending})") for each in found)
         yield f"<li>{escape(f'{place[0]}, {_planner(*place[1:])}')}: {pages}</li>"
     yield "</ul></section>"
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from sgp.datasets.recorded import Recorded
-from sgp.viewer.library import readable_name
+from sgp.planning.rollout import Outcome
+from sgp.viewer.library import outcome_words, readable_name
 from sgp.viewer.playback import drawn_state
 
 TITLE = "Learned generalized planning"
@@ -20,7 +21,10 @@ BELOW = "The pictures show the last state of each rollout."
 
 @dataclass(frozen=True)
 class Entry:
-    """A rollout in the gallery: the address of its page, the planner's name and settings, and lengths in actions."""
+    """A rollout in the gallery: the address of its page, the planner's name and settings, and lengths in actions.
+
+    `ending` is the outcome in words.
+    """
 
     address: str
     suite: str
@@ -28,7 +32,8 @@ class Entry:
     problem: str
     planner: str
     settings: str
-    outcome: str
+    solved: bool
+    ending: str
     length: int
     expert: int | None
     svg: str
@@ -43,16 +48,12 @@ class Entry:
             about.domain or "other",
             str(head.get("name", "unnamed")),
             *readable_name(about.planner),
-            str(head.get("outcome")),
+            head.get("outcome") == Outcome.SOLVED,
+            outcome_words(str(head.get("outcome"))),
             sum(len(step["candidates"][step["chosen"]]["actions"]) for step in steps),
             len(head.get("expert") or ()) or None,
             drawn_state(recorded, len(steps) + 1),
         )
-
-    @property
-    def solved(self) -> bool:
-        """Whether the plan reaches the goal."""
-        return self.outcome == "solved"
 
 
 def link(address: str, words: str) -> str:
@@ -77,9 +78,9 @@ def gallery(entries: Iterable[Entry]) -> str:
 
 
 def _item(entry: Entry) -> Iterator[str]:
-    outcome = entry.outcome if entry.solved else f"not solved\n{entry.outcome}"
+    outcome = entry.ending if entry.solved else f"not solved\n{entry.ending}"
     length = f"{entry.length} actions" + ("" if entry.expert is None else f", expert {entry.expert}")
-    ended = "solved" if entry.solved else f"not solved ({entry.outcome})"
+    ended = "solved" if entry.solved else f"not solved ({entry.ending})"
     yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
     yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'
     yield f"<div class=thumbnail aria-hidden=true>{entry.svg}</div>"

@@ -84,6 +84,11 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
     }
 
 
+def model_title(recorded: Recorded) -> str:
+    """The model of a rollout to read, with the outcome in words."""
+    return f"{recorded.about.model} ({outcome_words(str(recorded.head.get('outcome', '')))})"
+
+
 def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of folders (the package's own if none is given).
 

@@ -267,9 +267,9 @@ export function mount(host, rollout, options = {}) {
 
 /** What another rollout is chosen by, where the host has several: a box each, whose options depend on those before. */
 function choiceBoxes({ choices = [], onChoose }) {
-  return choices.map(({ name, options: titles, chosen, about }) =>
-    h("select", { class: "choose", "aria-label": name, title: `${name}: ${chosen}${about && `\n${about}`}`, onchange: (event) => onChoose(name, event.target.value) },
-      ...titles.map((each) => h("option", { value: each, selected: each === chosen }, each)))); // prettier-ignore
+  return choices.map(({ name, options: titles, chosen, about, labels = titles }) =>
+    h("select", { class: "choose", "aria-label": name, title: `${name}: ${labels[titles.indexOf(chosen)]}${about && `\n${about}`}`, onchange: (event) => onChoose(name, event.target.value) },
+      ...titles.map((each, place) => h("option", { value: each, selected: each === chosen }, labels[place])))); // prettier-ignore
 }
 
 /** How the rollout goes beside the expert's plan, in words. */

@@ -454,6 +454,7 @@ def test_the_entrance_leads_from_a_picture_to_its_rollout_and_to_the_player(new_
     items.first.wait_for()
     assert set(items.evaluate_all("all => all.map((item) => item.dataset.domain)")) == {"logistics"}
     assert items.locator(".thumbnail svg").count() == items.count()
+    assert all(items.filter(has_text=outcome).count() == 0 for outcome in sgp.Outcome if outcome != "solved")
     name = items.first.locator("b").inner_text()
     items.first.locator("a").press("Enter")
     page.wait_for_selector('.sgp[data-step="0"]')
