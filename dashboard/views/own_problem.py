@@ -16,8 +16,10 @@ from sgp.datasets.store import home
 from sgp.datasets.subject import PlannerName
 from sgp.files import read_json, write_json
 from sgp.service.worker import Report
+from sgp.viewer.library import planner_words
 
 PAGE = "own problem"
+REFERENCE = "own reference"  # a job of its own: another one may be submitted before it has ended
 PARTS = ("domain", "problem", "plan")
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
@@ -125,8 +127,10 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
         st.session_state["own read"], st.session_state["own unread"] = (mark, None), None
         st.session_state.pop("own shown", None)
         st.session_state.pop("own saved", None)
+        st.session_state.pop("own compared", None)
         st.query_params.pop("saved", None)
         work.give_up(PAGE)
+        work.give_up(REFERENCE)
         work.begin(PAGE, "reading", 30.0, "read", {"problem": problem}, mark=mark)
     found: Mapping[str, Any] | None = st.session_state["own read"][1]
     return found
@@ -295,8 +299,39 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
         st.rerun()
 
 
-def show_result(shown: Mapping[str, Any]) -> None:
-    """The verdict and the rollout."""
+def compare(problem: Mapping[str, str]) -> None:
+    """The length of a classical planner's plan, computed once, after the rollout is there."""
+    ended = work.take(REFERENCE)
+    if ended is not None and ended[1].state != "cancelled":
+        st.session_state["own compared"] = compared(ended[1])
+        st.session_state.pop(f"{REFERENCE} failed", None)  # shown until the texts change
+    if st.session_state.pop(f"{REFERENCE} cancelled", False):
+        st.session_state["own compared"] = "No plan to compare with: cancelled."
+    if "own compared" in st.session_state:
+        st.caption(plain(st.session_state["own compared"]))
+        return
+    if work.running(REFERENCE) is None:
+        work.begin(REFERENCE, "looking for a plan to compare with", GRACE, "reference", {"problem": problem})
+    work.show_failure(REFERENCE)
+    work.show_progress(REFERENCE)
+
+
+def compared(report: Report) -> str:
+    """The sentence on a plan to compare with."""
+    found = report.result
+    if found is None:
+        return f"No plan to compare with: {report.error}"
+    if found["length"] is None:
+        return "No plan to compare with: neither A* with LM-cut nor LAMA found one in a few seconds."
+    planner = planner_words("names")[found["planner"]]
+    if not found["optimal"]:
+        return f"To compare: {planner} has {found['length']} actions."
+    which = "plan of least cost" if found["costs"] else "shortest plan"
+    return f"To compare: the {which} has {found['length']} actions ({planner})."
+
+
+def show_result(shown: Mapping[str, Any], problem: Mapping[str, str]) -> None:
+    """The verdict and the rollout, with the length of another planner's plan."""
     if shown.get("stopped"):
         st.warning(plain(f"Not applicable: {shown['stopped']}"))
     if shown["valid"]:
@@ -305,6 +340,7 @@ def show_result(shown: Mapping[str, Any]) -> None:
         st.error(f"{shown['judge']} rejects the plan.")
     else:
         st.warning(plain(f"Not solved ({shown['data']['ending']}); VAL was not run."))
+    compare(problem)
     if shown.get("report"):
         with st.expander("Report"):
             st.code(shown["report"], language=None)
@@ -367,7 +403,7 @@ def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
     with with_plan:
         replay(problem, busy)
     if shown is not None:
-        show_result(shown)
+        show_result(shown, problem)
 
 
 run_page(main)

@@ -27,12 +27,12 @@ from sgp.datasets.subject import Subject, read_subject
 from sgp.datasets.suite import list_suites, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
-from sgp.errors import DomainMismatch, InputError, PlanError, SgpError
+from sgp.errors import DomainMismatch, InputError, PlanError, SgpError, ValidationDisagreement
 from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner
-from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
+from sgp.planning.experts import OPTIMAL, QUICK, SATISFICING, Stage, find_plan
 from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
@@ -418,6 +418,25 @@ def replay(report: Progress, problem: Mapping[str, str], plan: str) -> Answer:
     }
 
 
+def reference(report: Progress, problem: Mapping[str, str]) -> Answer:
+    """The length of a classical planner's plan, to compare with: A* for 2 s by the clock, then LAMA for 10 s.
+
+    `planner` and `length` are None without a plan. An `optimal` plan has the least cost where the problem has `costs`,
+    else the fewest actions. Raises UnsolvableProblem, and ToolError without Fast Downward.
+    """
+    given = _problem(problem)
+    for stage in QUICK:
+        report(doing=f"{stage.name}, at most {stage.seconds:g} s")
+        plan = find_plan(given, (stage,), strict=True).plan
+        if plan is None:
+            continue
+        if not validate(given, plan).valid:
+            raise ValidationDisagreement(f"VAL rejects the plan of {stage.name} for {given.name}")
+        optimal, costs = stage.name == OPTIMAL.name, given.costs is not None
+        return {"planner": stage.name, "length": len(plan), "optimal": optimal, "costs": costs}
+    return {"planner": None, "length": None}
+
+
 def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State, str]:
     """The steps of a plan as far as its actions are applicable, the last state, and the error that stopped it."""
     steps, state = list[Step](), task.init
@@ -435,5 +454,8 @@ def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State,
 
 JOBS: Mapping[str, Callable[..., Answer]] = {
     each.__name__: each
-    for each in (load, solve, branch, override, attribute_weight, reweighted, read, train, train_own, record, replay)
+    for each in (
+        *(load, solve, branch, override, attribute_weight, reweighted),
+        *(read, train, train_own, record, replay, reference),
+    )
 }

@@ -58,6 +58,10 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     assert data["outcome"] == "solved"
     assert f"VAL accepts the plan of {data['length']} actions" in words(app)
     assert data["model"] == f"contrastive-jumps {run.key.variant} seed {run.key.seed}"
+    app = settled(app, "own reference")
+    (compared,) = [each.value for each in app.caption if each.value.startswith("To compare")]
+    fewest = int(re.search(r"the shortest plan has (\d+) actions", compared)[1])
+    assert 0 < fewest <= data["length"]
     saved = address(app)["saved"]
     again = open_page("own_problem", worker, saved=saved)
     assert f"VAL accepts the plan of {data['length']} actions" in words(again)

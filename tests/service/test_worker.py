@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from multiprocessing import Pipe
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
+from sgp.planning.experts import QUICK
 from sgp.service import jobs
 from sgp.service import worker as service_worker
 from sgp.service.worker import GIGABYTE, Worker
@@ -183,6 +185,21 @@ def test_a_plan_is_replayed_and_judged_and_errors_are_sentences_with_their_line(
     assert marked, "the line is shown, with a mark under the place"
     assert all(line.startswith("    ") for line in marked)
     assert "holds no run.json" in ask("load", run="/nowhere").error
+
+
+def test_a_classical_planners_plan_is_there_to_compare_with(ask, problem, monkeypatch):
+    found = ask("reference", problem=problem).result
+    assert found == {"planner": "astar-lmcut", "length": 2, "optimal": True, "costs": False}
+    closed = problem["problem"].replace("(clear a)", "")
+    assert "has no plan" in ask("reference", problem={**problem, "problem": closed}).error
+    monkeypatch.setattr(jobs, "QUICK", QUICK[1:])
+    found = jobs.reference(lambda **_: None, problem)
+    assert found == {"planner": "lama-first", "length": 2, "optimal": False, "costs": False}
+    names = MANY.split()[:500]
+    tables = " ".join(f"(ontable {each}) (clear {each})" for each in names)
+    large = text_of(blocks_problem(" ".join(names), tables, "(on b0 b1)"))
+    monkeypatch.setattr(jobs, "QUICK", [replace(stage, seconds=1.0) for stage in QUICK])
+    assert jobs.reference(lambda **_: None, large) == {"planner": None, "length": None}
 
 
 @pytest.mark.slow
