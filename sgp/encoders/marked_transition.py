@@ -187,12 +187,12 @@ class MarkedTransitionEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         changes, config = graph.changes([state], [choice]), self.config
-        layout, atoms, changed = graph.layout, changes.atoms, changes.changed
+        layout, atoms, first, changed = graph.layout, changes.atoms, changes.first_change, changes.changed
         if graph.interchangeable is not None and not config.counted:
             members = _members(config, self.domain_text)
-            layout, atoms, changed = reduced(layout, graph.interchangeable, members, atoms, changed)
+            layout, atoms, first, changed = reduced(layout, graph.interchangeable, members, atoms, first, changed)
         extent = config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
-        features = transition_features(layout, *extent, atoms, changes.first_change, changed, vocabulary, stop_flag())
+        features = transition_features(layout, *extent, atoms, first, changed, vocabulary, stop_flag())
         check_limits()
         return features
 

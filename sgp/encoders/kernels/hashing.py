@@ -14,6 +14,8 @@ Hashes = NDArray[np.uint64]
 Hashes2D = Annotated[Hashes, 2]
 Hashes3D = Annotated[Hashes, 3]
 
+_FEW = 16
+
 
 class HashTable(NamedTuple):
     """Map from distinct hashes to numbers."""
@@ -49,10 +51,24 @@ def number(salt: int, value: int) -> np.uint64:
     return mix(np.uint64(salt) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value + 1))
 
 
+@inlined
+def sort_values(values: Hashes) -> None:
+    """Sort values in place; a few of them by insertion, which needs no memory."""
+    if len(values) > _FEW:
+        values.sort()
+    else:
+        for place in range(1, len(values)):
+            value, before = values[place], place
+            while before > 0 and values[before - 1] > value:
+                values[before] = values[before - 1]
+                before -= 1
+            values[before] = value
+
+
 @kernel
 def total_of_set(values: Hashes) -> np.uint64:
     """Return the hash of a set: the sum of the hashes of the distinct values, which are sorted in place."""
-    values.sort()
+    sort_values(values)
     total = np.uint64(0)
     for place in range(len(values)):
         if place == 0 or values[place] != values[place - 1]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined, kernel
-from sgp.encoders.kernels.hashing import Hashes, number, pair, total_of_set
+from sgp.encoders.kernels.hashing import Hashes, number, pair, sort_values, total_of_set
 from sgp.planning.hash_table import Ints, grow, mix
 
 Flags = NDArray[np.bool_]
@@ -72,6 +72,8 @@ class Exchange(NamedTuple):
     was: Hashes
     has: NDArray[np.bool_]  # whether the edge existed before
     now: Hashes
+    old_values: Hashes  # buffers of one object's values
+    new_values: Hashes
 
 
 @kernel
@@ -346,6 +348,8 @@ def no_exchange(objects: int, edges: int) -> Exchange:
         np.empty(edges, np.uint64),
         np.empty(edges, np.bool_),
         np.empty(edges, np.uint64),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.uint64),
     )
 
 
@@ -356,34 +360,30 @@ def total_after(exchange: Exchange, obj: int, total: np.uint64, values: Hashes) 
     `total` is the hash before it, of the sorted `values` with repetition. A value leaves the set with its last
     occurrence, unless it is also new, and enters the set with its first occurrence.
     """
+    new = old = 0
     entry = exchange.last[obj]
     while entry >= 0:
-        value = exchange.now[entry]
-        if not _earlier(exchange, entry, value, True) and _occurrences(values, value) == 0:
-            total += mix(value)
-        if exchange.has[entry] and not _earlier(exchange, entry, exchange.was[entry], False):
-            value = exchange.was[entry]
-            gone, back = 0, False
-            other = exchange.last[obj]
-            while other >= 0:
-                gone += exchange.has[other] and exchange.was[other] == value
-                back = back or exchange.now[other] == value
-                other = exchange.before[other]
-            if not back and gone == _occurrences(values, value):
-                total -= mix(value)
+        exchange.new_values[new] = exchange.now[entry]
+        new += 1
+        if exchange.has[entry]:
+            exchange.old_values[old] = exchange.was[entry]
+            old += 1
         entry = exchange.before[entry]
+    entering, leaving = exchange.new_values[:new], exchange.old_values[:old]
+    sort_values(entering)
+    sort_values(leaving)
+    for place in range(new):
+        value = entering[place]
+        if (place == 0 or value != entering[place - 1]) and _occurrences(values, value) == 0:
+            total += mix(value)
+    begin = 0
+    for place in range(old):
+        value = leaving[place]
+        if place + 1 == old or leaving[place + 1] != value:
+            if place + 1 - begin == _occurrences(values, value) and _occurrences(entering, value) == 0:
+                total -= mix(value)
+            begin = place + 1
     return total
-
-
-@inlined
-def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> bool:
-    """Return whether a previous entry has the value, as its new (`now`) or earlier edge."""
-    other = exchange.before[entry]
-    while other >= 0:
-        if (now and exchange.now[other] == value) or (not now and exchange.has[other] and exchange.was[other] == value):
-            return True
-        other = exchange.before[other]
-    return False
 
 
 @inlined

@@ -54,12 +54,19 @@ class Touched(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Colours of objects and changed atoms in the graph of only these, with buffers to refine them."""
+    """Colours of objects and changed atoms in the graph of only these, with buffers to refine them.
+
+    The graph's edges are linked lists, one for each object.
+    """
 
     of_object: Hashes  # [n]
     next: Hashes  # [n]
     of_change: Hashes  # at least as long as the number of changed atoms
-    around: Hashes  # at least as long as the number of their arguments
+    last: Ints  # [n], the last edge of each object, or -1
+    before: Ints  # at least as long as the number of edges: the previous edge of each edge, or -1
+    change: Ints  # the index of each edge's atom among the changed ones
+    place: Ints  # its argument position
+    around: Hashes
 
 
 @kernel
@@ -111,11 +118,15 @@ def transition_features(
         if closed_atoms > 1:
             links = linked(steps, links, touched.objects, touches, touched.is_touched, touched.is_changed)
         if open_atoms > 0 or closed_atoms > 0:
-            for which in range(touches):
-                buffer, filled = walks_from(
-                    steps, open_atoms, closed_atoms, touched.objects[which], tokens.of_object, touched.is_touched,
-                    touched.is_changed, links, search, plain, passed, buffer, filled,
+            others = filled
+            while True:
+                filled = walks_from(
+                    steps, open_atoms, closed_atoms, touched.objects[:touches], tokens.of_object, touched.is_touched,
+                    touched.is_changed, links, search, plain, passed, buffer, others,
                 )  # fmt: skip
+                if filled <= len(buffer):
+                    break
+                buffer = grow(buffer)
         if closed_atoms > 1:
             unlink(steps, links, touched.objects, touches)
         while total + filled > len(out):
@@ -176,6 +187,10 @@ def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) ->
         np.zeros(objects, np.uint64),
         np.zeros(objects, np.uint64),
         np.empty(most_atoms, np.uint64),
+        np.full(objects, -1, np.int32),
+        np.empty(most_arguments, np.int32),
+        np.empty(most_arguments, np.int32),
+        np.empty(most_arguments, np.int32),
         np.empty(most_arguments, np.uint64),
     )
 
@@ -188,12 +203,19 @@ def _refine_tokens(
     for which in range(touches):
         obj = touched[which]
         tokens.of_object[obj] = layout.object_colour[obj]
+    edge = 0
     for which in range(len(change)):
         tokens.of_change[which] = colour[change[which]]
+        begin = layout.first_argument[change[which]]
+        for place in range(begin, layout.first_argument[change[which] + 1]):
+            obj = layout.arguments[place]
+            tokens.before[edge], tokens.change[edge], tokens.place[edge] = tokens.last[obj], which, place - begin
+            tokens.last[obj] = edge
+            edge += 1
     for _ in range(2):
         for which in range(touches):
             obj = touched[which]
-            tokens.next[obj] = _refined_object(layout, change, obj, tokens)
+            tokens.next[obj] = _refined_object(obj, tokens)
         for which in range(len(change)):
             value = np.uint64(0)
             begin = layout.first_argument[change[which]]
@@ -203,18 +225,18 @@ def _refine_tokens(
         for which in range(touches):
             obj = touched[which]
             tokens.of_object[obj] = tokens.next[obj]
+    for which in range(touches):
+        tokens.last[touched[which]] = -1
 
 
 @inlined
-def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens) -> np.uint64:
+def _refined_object(obj: int, tokens: Tokens) -> np.uint64:
     """Return an object's token, refined by the set of its edges to changed atoms."""
-    size = 0
-    for which in range(len(change)):
-        begin = layout.first_argument[change[which]]
-        for place in range(begin, layout.first_argument[change[which] + 1]):
-            if layout.arguments[place] == obj:
-                tokens.around[size] = pair(EDGE, tokens.of_change[which], np.uint64(place - begin))
-                size += 1
+    size, edge = 0, tokens.last[obj]
+    while edge >= 0:
+        tokens.around[size] = pair(EDGE, tokens.of_change[tokens.change[edge]], np.uint64(tokens.place[edge]))
+        size += 1
+        edge = tokens.before[edge]
     return pair(OBJECT, tokens.of_object[obj], total_of_set(tokens.around[:size]))
 
 

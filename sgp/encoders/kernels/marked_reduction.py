@@ -3,7 +3,8 @@
 Interchangeable objects have the same static atoms, goals and true fluents up to their own name, so that no atom has two
 of a class. A permutation of the untouched members of a class maps a candidate's graph onto itself. Features are sets of
 hashes: they do not change if untouched members are removed, as long as enough of each class remain for every walk. The
-cost of an embedding then grows with the number of classes and not with the number of objects.
+same holds for members that a candidate changes alike, such as packages loaded into one truck. The cost of an embedding
+then grows with the number of classes and not with the number of objects.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgp.compilation import compiled, kernel
 from sgp.encoders.kernels.hashing import Hashes, pair
@@ -55,14 +57,22 @@ def reduced(
     interchangeable: Interchangeable,
     members: int,
     state: Ints,
+    first: NDArray[np.int64],
     changed: Ints,
-) -> tuple[MarkedLayout, Ints, Ints]:
-    """Return layout, state and changed atoms without all but `members` untouched objects of each class.
+) -> tuple[MarkedLayout, Ints, NDArray[np.int64], Ints]:
+    """Return layout, state and changes without most interchangeable objects.
 
-    The objects that a candidate touches remain, those of other candidates beside the `members`.
+    Candidate i changes the atoms `changed[first[i] : first[i + 1]]`. Of each class remain the objects that a candidate
+    touches, but two of those that it changes alike, and `members` others.
     """
     objects, arguments = len(layout.object_colour), layout.arguments
-    kept = _kept_objects(layout, interchangeable, members, state, changed)
+    signatures = interchangeable.kinds.copy()
+    for atom in state:
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            signatures[layout.arguments[place]] += interchangeable.marks[place]
+    classes, sizes = _classes(interchangeable.symmetric, signatures)
+    first, changed = _without_alike(layout, interchangeable, members, signatures, classes, sizes, first, changed)
+    kept = _kept_objects(layout, interchangeable.symmetric, members, classes, changed)
     names, count = np.full(objects, -1, np.int32), 0
     for obj in range(objects):
         if kept[obj]:
@@ -87,34 +97,95 @@ def reduced(
             few[start + which] = names[arguments[begin + which]]
             walkable[start + which] = layout.walkable[begin + which]
     small = MarkedLayout(layout.object_colour[kept], static, goals, first_argument, few, layout.kind[order], walkable)
-    return small, true, changes
+    return small, true, first, changes
 
 
 @compiled
-def _kept_objects(
-    layout: MarkedLayout, interchangeable: Interchangeable, members: int, state: Ints, changed: Ints
-) -> Flags:
+def _classes(symmetric: Flags, signatures: Hashes) -> tuple[Ints, Ints]:
+    """Return the class of each object [n], and the number of objects of each class."""
+    size = 16
+    while size < 2 * len(symmetric):
+        size *= 2
+    slots, classes, sizes = np.full(size, EMPTY, np.int32), np.empty(len(symmetric), np.int32), np.zeros(size, np.int32)
+    for obj in range(len(symmetric)):
+        classes[obj] = EMPTY
+        if symmetric[obj]:
+            slot = find_key(slots, signatures, signatures[obj])
+            if slots[slot] < 0:
+                slots[slot] = obj
+            classes[obj] = slot
+            sizes[slot] += 1
+    return classes, sizes
+
+
+@compiled
+def _without_alike(
+    layout: MarkedLayout,
+    interchangeable: Interchangeable,
+    members: int,
+    signatures: Hashes,
+    classes: Ints,
+    sizes: Ints,
+    first: NDArray[np.int64],
+    changed: Ints,
+) -> tuple[NDArray[np.int64], Ints]:
+    """Return the changes without those of all but two objects of a class that a candidate changes alike.
+
+    No walk has more than two touched objects, its ends. The others are then like the untouched objects of their class,
+    so the candidate must leave `members` of these.
+    """
+    first_argument, arguments, marks = layout.first_argument, layout.arguments, interchangeable.marks
+    touched, changes = np.empty(len(classes), np.int32), np.zeros(len(classes), np.uint64)  # objects, sums of marks
+    is_touched, is_alike = np.zeros(len(classes), np.bool_), np.zeros(len(classes), np.bool_)
+    untouched = sizes.copy()
+    starts, kept, total = np.zeros(len(first), np.int64), np.empty(len(changed), np.int32), 0
+    for candidate in range(len(first) - 1):
+        count = 0
+        for atom in changed[first[candidate] : first[candidate + 1]]:
+            for place in range(first_argument[atom], first_argument[atom + 1]):
+                obj = arguments[place]
+                if classes[obj] >= 0:
+                    changes[obj] += marks[place]
+                    if not is_touched[obj]:
+                        is_touched[obj] = True
+                        touched[count] = obj
+                        count += 1
+                        untouched[classes[obj]] -= 1
+        if count > 2:
+            keys = np.empty(count, np.uint64)
+            for which in range(count):
+                keys[which] = pair(EDGE, signatures[touched[which]], changes[touched[which]])
+            order = np.argsort(keys, kind="mergesort")  # stable: the first two of a candidate remain
+            for place in range(2, count):
+                obj = touched[order[place]]
+                is_alike[obj] = keys[order[place]] == keys[order[place - 2]] and untouched[classes[obj]] >= members
+        for atom in changed[first[candidate] : first[candidate + 1]]:
+            alike = False
+            for place in range(first_argument[atom], first_argument[atom + 1]):
+                alike = alike or is_alike[arguments[place]]
+            if not alike:
+                kept[total] = atom
+                total += 1
+        starts[candidate + 1] = total
+        for which in range(count):
+            obj = touched[which]
+            is_touched[obj], is_alike[obj], changes[obj] = False, False, 0
+            untouched[classes[obj]] += 1
+    return starts, kept[:total]
+
+
+@compiled
+def _kept_objects(layout: MarkedLayout, symmetric: Flags, members: int, classes: Ints, changed: Ints) -> Flags:
     """Return a mask [n] of the objects that remain."""
-    symmetric, signatures = interchangeable.symmetric, interchangeable.kinds.copy()
-    for atom in state:
-        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-            signatures[layout.arguments[place]] += interchangeable.marks[place]
     kept = ~symmetric
     for atom in changed:
         for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
             kept[layout.arguments[place]] = True
-    size = 16
-    while size < 2 * len(kept):
-        size *= 2
-    slots, met = np.full(size, EMPTY, np.int32), np.zeros(size, np.int32)  # untouched members of each class
+    met = np.zeros(classes.max() + 1, np.int32)  # untouched members of each class
     for obj in range(len(kept)):
-        if not kept[obj]:
-            slot = find_key(slots, signatures, signatures[obj])
-            if slots[slot] < 0:
-                slots[slot] = obj
-            if met[slot] < members:
-                met[slot] += 1
-                kept[obj] = True
+        if not kept[obj] and met[classes[obj]] < members:
+            met[classes[obj]] += 1
+            kept[obj] = True
     return kept
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, inlined
 from sgp.encoders.kernels.hashing import Hashes, number, pair
 from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout
 from sgp.planning.hash_table import Ints, grow
@@ -129,15 +129,18 @@ def linked(
 ) -> Links:
     """Return the links from touched objects to untouched objects. No object may have links before."""
     last, before, stepped, origin = links
-    count = 0
+    first, atom, target = steps.first, steps.atom, steps.target
+    most = count = 0
+    for which in range(touches):
+        most += first[touched[which] + 1] - first[touched[which]]
+    while most > len(before):
+        before, stepped, origin = grow(before), grow(stepped), grow(origin)
     for which in range(touches):
         obj = touched[which]
-        for step in range(steps.first[obj], steps.first[obj + 1]):
-            other = steps.target[step]
-            if is_touched[other] or is_changed[steps.atom[step]]:
+        for step in range(first[obj], first[obj + 1]):
+            other = target[step]
+            if is_touched[other] or is_changed[atom[step]]:
                 continue
-            if count == len(before):
-                before, stepped, origin = grow(before), grow(stepped), grow(origin)
             before[count], stepped[count], origin[count] = last[other], step, obj
             last[other] = count
             count += 1
@@ -147,9 +150,18 @@ def linked(
 @compiled
 def unlink(steps: Steps, links: Links, touched: Ints, touches: int) -> None:
     """Remove the links of the objects to which the touched objects lead."""
+    first, target, last = steps.first, steps.target, links.last
     for which in range(touches):
-        for step in range(steps.first[touched[which]], steps.first[touched[which] + 1]):
-            links.last[steps.target[step]] = -1
+        for step in range(first[touched[which]], first[touched[which] + 1]):
+            last[target[step]] = -1
+
+
+@inlined
+def _appended(buffer: Hashes, filled: int, value: np.uint64) -> int:
+    """Write a value behind the first `filled` ones if there is space, and return their number with it."""
+    if filled < len(buffer):
+        buffer[filled] = value
+    return filled + 1
 
 
 @compiled
@@ -157,7 +169,7 @@ def walks_from(
     steps: Steps,
     open_atoms: int,
     closed_atoms: int,
-    start: int,
+    starts: Ints,
     token: Hashes,
     is_touched: NDArray[np.bool_],
     is_changed: NDArray[np.bool_],
@@ -167,68 +179,61 @@ def walks_from(
     passed: Hashes,
     buffer: Hashes,
     filled: int,
-) -> tuple[Hashes, int]:
-    """Append the walks from a touched object that repeat no atom and pass no other touched object.
+) -> int:
+    """Append the walks from touched objects `starts` that repeat no atom and pass no other touched object.
 
     An open walk has at most `open_atoms` atoms; a closed walk ends at a touched object after at most `closed_atoms`
     atoms. The last atom of a closed walk is found by the links of the walk's end, not by a search over the end's atoms.
+    Returns the number of features; those beyond the end of the buffer are only counted.
     """
+    # Arrays in variables: each access to a tuple's member in the loops would count references.
     used, at, next_step, path_hash = search
-    depth = 0
-    at[0], path_hash[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), steps.first[start]
-    while depth >= 0:
-        here, step = at[depth], next_step[depth]
-        if step == steps.first[here] and depth < open_atoms:
-            for place in range(steps.first_single[here], steps.first_single[here + 1]):
-                atom = steps.single[place]
-                if not is_changed[atom]:
-                    if filled == len(buffer):
-                        buffer = grow(buffer)
-                    buffer[filled] = pair(OPEN, path_hash[depth], atom_colour[atom])
-                    filled += 1
-        length = depth + 1
-        deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
-        descends = False
-        while step < steps.first[here + 1] and not descends:
-            atom, obj, hop = steps.atom[step], steps.target[step], steps.there[step]
-            step += 1
-            # A step can precede the last one of a closed walk, lie inside a longer walk, or end an open walk.
-            closes = length < closed_atoms and links.last[obj] >= 0
-            if is_touched[obj]:
-                # At greater depth, the link already produced this closed walk.
-                if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
-                    if filled == len(buffer):
-                        buffer = grow(buffer)
-                    buffer[filled] = pair(CLOSED, pair(STEP, path_hash[0], hop), token[obj])
-                    filled += 1
-                continue
-            if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
-                continue
-            walk = pair(STEP, pair(STEP, path_hash[depth], hop), passed[obj])
-            if length <= open_atoms:
-                if filled == len(buffer):
-                    buffer = grow(buffer)
-                buffer[filled] = pair(OPEN, walk, np.uint64(0))
-                filled += 1
-            if closes:
-                link = links.last[obj]
-                while link >= 0:
-                    last = steps.atom[links.step[link]]
-                    if last != atom and not used[last]:
-                        if filled == len(buffer):
-                            buffer = grow(buffer)
-                        end = pair(STEP, walk, steps.back[links.step[link]])
-                        buffer[filled] = pair(CLOSED, end, token[links.origin[link]])
-                        filled += 1
-                    link = links.before[link]
-            if deeper:
-                used[atom] = True
-                descends = True
-                next_step[depth] = step
-                depth += 1
-                at[depth], path_hash[depth], next_step[depth] = obj, walk, steps.first[obj]
-        if not descends:
-            depth -= 1
-            if depth >= 0:
-                used[steps.atom[next_step[depth] - 1]] = False
-    return buffer, filled
+    first, step_atom, target, there, back, first_single, single = steps
+    last_link, link_before, link_step, link_origin = links
+    for start in starts:
+        depth = 0
+        at[0], path_hash[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), first[start]
+        while depth >= 0:
+            here, step = at[depth], next_step[depth]
+            if step == first[here] and depth < open_atoms:
+                for place in range(first_single[here], first_single[here + 1]):
+                    atom = single[place]
+                    if not is_changed[atom]:
+                        filled = _appended(buffer, filled, pair(OPEN, path_hash[depth], atom_colour[atom]))
+            length = depth + 1
+            deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
+            descends = False
+            while step < first[here + 1] and not descends:
+                atom, obj, hop = step_atom[step], target[step], there[step]
+                step += 1
+                # A step can precede the last one of a closed walk, lie inside a longer walk, or end an open walk.
+                closes = length < closed_atoms and last_link[obj] >= 0
+                if is_touched[obj]:
+                    # At greater depth, the link already produced this closed walk.
+                    if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
+                        filled = _appended(buffer, filled, pair(CLOSED, pair(STEP, path_hash[0], hop), token[obj]))
+                    continue
+                if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
+                    continue
+                walk = pair(STEP, pair(STEP, path_hash[depth], hop), passed[obj])
+                if length <= open_atoms:
+                    filled = _appended(buffer, filled, pair(OPEN, walk, np.uint64(0)))
+                if closes:
+                    link = last_link[obj]
+                    while link >= 0:
+                        last = step_atom[link_step[link]]
+                        if last != atom and not used[last]:
+                            end = pair(STEP, walk, back[link_step[link]])
+                            filled = _appended(buffer, filled, pair(CLOSED, end, token[link_origin[link]]))
+                        link = link_before[link]
+                if deeper:
+                    used[atom] = True
+                    descends = True
+                    next_step[depth] = step
+                    depth += 1
+                    at[depth], path_hash[depth], next_step[depth] = obj, walk, first[obj]
+            if not descends:
+                depth -= 1
+                if depth >= 0:
+                    used[step_atom[next_step[depth] - 1]] = False
+    return filled
