@@ -10,6 +10,7 @@ import urllib.request
 
 from sgp.cli.showing import server_command
 
+LETTERS = "(all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().d)"  # pixels
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 

@@ -185,7 +185,7 @@ def draw_series(text: DomainText, scenes: Sequence[Scene], before: Sequence[int]
     """
     domain = saying(text)
     if domain is None or domain.draw is None:
-        return [draw_any(text, scene) for scene in scenes]
+        return draw_any(text, scenes, before or range(-1, len(scenes) - 1))
     shown: Sequence[Scene] = [scene if domain.serves(text) else _with_kinds(domain, text, scene) for scene in scenes]
     if domain.arrange is not None and not any(scene.partial for scene in shown):
         shown = domain.arrange(shown, before or range(-1, len(shown) - 1))

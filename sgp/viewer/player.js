@@ -85,9 +85,10 @@ export function mount(host, rollout, options = {}) {
   const words = h("p", { class: "words", hidden: !english });
   const written = h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) });
   const plan = h("ol", { class: "scroll plan" });
+  const mapless = !rollout.map?.steps && !covered; // its room is for the pictures
   const root = h(
     "div",
-    { class: "sgp", tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
+    { class: `sgp ${mapless ? "mapless" : ""}`, tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
     h("div", { class: "bar" }, ...choiceBoxes(options),
       walk.controls(
         views,

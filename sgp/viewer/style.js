@@ -129,6 +129,7 @@ const STYLE = `
   .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
   .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
   .sgp:not(.large) .main { grid-template-rows: minmax(0, 15fr) minmax(0, 13fr); }
+  .sgp.mapless:not(.large) .main { grid-template-rows: minmax(0, 1fr) auto; }
   .sgp:not(.large) .side { display: flex; flex-direction: column; }
   .sgp:not(.large) .pictures section { display: flex; flex-direction: column; } .sgp:not(.large) .picture { height: auto; flex: 1; }
   .sgp:not(.large) .map .layers { aspect-ratio: auto; flex: 1; }
@@ -136,6 +137,8 @@ const STYLE = `
   .sgp:not(.large) .candidates { max-height: none; flex: 1; } .sgp:not(.large) .coverage { max-height: none; }
   .sgp .plan { height: 220px; } }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .choose { max-width: 150px; } }
+.sgp.mapless .map { display: none; } .sgp.mapless .below { grid-template-columns: minmax(0, 1fr); }
+@container (min-width: 560px) { .sgp.mapless .beside { flex-direction: row; } .sgp.mapless .beside > * { flex: 1; min-width: 0; } }
 .sgp[data-view=step] :is(.below, .reasons), .sgp[data-view=teach] :is(.below, .reasons, .candidates, .more), .sgp[data-view=explain] :is(.coverage, .candidates) { display: none; }
 .sgp[data-view=teach] .why { font-size: 22px; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
 @container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }

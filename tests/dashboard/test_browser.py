@@ -12,11 +12,10 @@ from sgp.analysis.failures import Finding, headline
 from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
 from sgp.viewer.playback import playback
-from tests.browsing import expect, expect_stop, press, watched
+from tests.browsing import LETTERS, expect, expect_stop, press, watched
 
 pytestmark = pytest.mark.browser
 SECONDS = 60_000
-LETTERS = "(all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().d)"  # pixels
 
 
 @pytest.fixture(scope="module")

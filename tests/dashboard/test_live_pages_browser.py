@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 import sgp
-from tests.browsing import expect, expect_step, expect_stop, press, serving, watched
+from tests.browsing import LETTERS, expect, expect_step, expect_stop, press, serving, watched
+from tests.conftest import COURIER
 
 pytestmark = pytest.mark.browser
 BRANCHES = 'button[title^="Continue from"]'  # available in the player for a finished rollout only
@@ -106,6 +107,45 @@ def test_files_are_uploaded_solved_and_watched_and_five_megabytes_are_a_sentence
     page.get_by_text("large.pddl is too large: 5,000,019 bytes (limit 1,000,000)").wait_for()
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
+
+
+PLACES = ["shop", "mill", "station", "harbour", "school", "market"]
+ROADS = [("depot", "shop"), *itertools.pairwise(PLACES), ("market", "depot"), ("shop", "station")]
+PARCELS = [f"parcel{number}" for number in range(1, 11)]
+DELIVERY = f"""(define (problem delivery) (:domain courier)
+  (:objects van1 van2 - van bike1 - bike {" ".join(PARCELS)} - parcel {" ".join(PLACES)} - place)
+  (:init (at van1 depot) (at van2 shop) (at bike1 mill)
+    {" ".join(f"(at {parcel} {place})" for parcel, place in zip(PARCELS, ["depot"] * 3 + PLACES * 2, strict=False))}
+    {" ".join(f"(road {one} {two}) (road {two} {one})" for one, two in ROADS)})
+  (:goal (and {" ".join(f"(at {parcel} {place})" for parcel, place in zip(PARCELS, PLACES * 2, strict=False))})))"""
+OVERLAPS = """(all) => { const boxes = all.map((each) => each.getBoundingClientRect());
+  return boxes.flatMap((one, at) => boxes.slice(0, at).filter((two) =>
+    Math.min(one.right, two.right) - Math.max(one.left, two.left) > 1 &&
+    Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 4)).length; }"""  # lines are higher than letters
+
+
+def test_letters_of_a_domain_without_a_drawing_of_its_own_can_be_read(open_):
+    page = open_("own_problem")
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    for label, text in (("Domain in PDDL", COURIER), ("Problem in PDDL", DELIVERY)):
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Control+Enter")
+        page.wait_for_selector("[data-test-script-state=notRunning]")
+    page.wait_for_selector("text=Domain courier: 20 objects")
+    page.get_by_role("tab", name="Replay a plan").click()
+    plan = page.get_by_label("Plan, one action a line")
+    plan.fill("(load parcel1 van1 depot)\n(load parcel2 van1 depot)\n(drive van1 depot shop)")
+    plan.press("Control+Enter")
+    page.get_by_role("button", name="Replay and validate with VAL").click()
+    page.wait_for_selector('.sgp[data-step="0"]')
+    for step in range(4):
+        expect_step(page, step)
+        for part in (1, 2):
+            texts = page.locator(f".sgp .pictures section:nth-child({part}) .picture svg text")
+            assert min(texts.evaluate_all(LETTERS)) >= 10, (step, part)
+            assert texts.evaluate_all(OVERLAPS) == 0, (step, part)
+        press(page, "ArrowRight")
 
 
 def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):

@@ -58,7 +58,7 @@ class Kind:
     plural: str = ""
 
 
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
     """The meaning of an atom: `who` and `where` are numbers of arguments, or names of figures."""
 
     who: str
@@ -67,7 +67,7 @@ class _Rule(NamedTuple):
     label: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> _Rule:
+    def parse(cls, text: str) -> Rule:
         """Parse "0 in 1", "0 in 1 if served" or "0: label"."""
         place, _, label = text.partition(": ")
         who, _, where, _, condition = [*place.split(), "", "", "", ""][:5]
@@ -89,10 +89,10 @@ class Layout:
     title: str
     kinds: Mapping[str, Kind]
     layout: str
-    inside: Mapping[str, _Rule]
-    labels: Mapping[str, _Rule]
-    styles: Mapping[str, _Rule]
-    goals: Mapping[str, _Rule]
+    inside: Mapping[str, Rule]
+    labels: Mapping[str, Rule]
+    styles: Mapping[str, Rule]
+    goals: Mapping[str, Rule]
     pile: str = ""
     links: Sequence[str] = ()
     ways: str = ""
@@ -100,12 +100,17 @@ class Layout:
     steps: Mapping[str, Sequence[int]] = field(default_factory=dict)
     transposed: bool = False
     hidden: Sequence[str] = ()
+    letters: float = 10  # of labels
+    gap: float = 34  # between linked places, in which their links are visible
+    frame: tuple[float, float] | None = None  # as in `network`; with one, only places keep their sizes in a series
+    legend: bool = False  # of the colours of kinds
+    notes: Sequence[str] = ()
 
     @classmethod
     def from_toml(cls, title: str, table: Mapping[str, Any]) -> Layout:
         """Read a table `[drawing]`."""
         rules = {
-            part: {predicate: _Rule.parse(rule) for predicate, rule in table.get(part, {}).items()}
+            part: {predicate: Rule.parse(rule) for predicate, rule in table.get(part, {}).items()}
             for part in ("inside", "labels", "styles", "goals")
         }
         kinds = {name: Kind(name, **looks) for name, looks in table["kinds"].items()}
@@ -122,7 +127,9 @@ class Layout:
         arranged = keep_places(scenes, before, lambda scene: _Drawing(self, scene).standing())
         drawings = [_Drawing(self, scene) for scene in arranged]
         for kind in reversed(list(self.kinds.values())):
-            for each in drawings:
+            if self.frame and kind.look != "place":
+                continue
+            for each in drawings if not self.frame else ():
                 each.measure_labels(kind)
             for each in drawings:
                 each.measure(kind)
@@ -161,7 +168,7 @@ class _Drawing:
         for name, place in self.standing():
             self.shelved.setdefault(place, []).append(name)
 
-    def _read(self, rules: Mapping[str, _Rule], atom: Atom) -> tuple[str, str, str] | None:
+    def _read(self, rules: Mapping[str, Rule], atom: Atom) -> tuple[str, str, str] | None:
         rule = rules.get(atom.predicate)
         read = rule.read(atom.objects) if rule else None
         return read if read and read[0] in self.kinds else None
@@ -197,7 +204,7 @@ class _Drawing:
         same_type = [other for other, others_types in self.scene.objects if others_types == types]
         return PALETTE[same_type.index(name) % len(PALETTE)] if name in same_type else "plain"
 
-    def _labelled(self, rules: Mapping[str, _Rule], atom: Atom) -> bool:
+    def _labelled(self, rules: Mapping[str, Rule], atom: Atom) -> bool:
         read = self._read(rules, atom)
         if read is None:
             return False
@@ -240,7 +247,9 @@ class _Drawing:
             self.sizes[key] = max(width, box.width), max(height, box.height)
 
     def _key(self, name: str) -> tuple[str, str]:
-        single = self.kinds[name].look == "place" and any(kind.fixed for kind in self.layout.kinds.values())
+        layout = self.layout
+        fixed = any(kind.fixed for kind in layout.kinds.values())
+        single = self.kinds[name].look == "place" and (fixed or (layout.frame and layout.layout != "cells"))
         return self.kinds[name].name, name if single else ""
 
     def _of(self, kind: Kind) -> list[str]:
@@ -267,22 +276,24 @@ class _Drawing:
 
     def _inside(self, name: str) -> list[Box]:
         """Draw the labels of an object, and a shelf for each kind that stands in it."""
-        label = column([words(line, 10) for line in self.labels.get(name, ())], gap=0)
+        label = column([words(line, self.layout.letters) for line in self.labels.get(name, ())], gap=0)
         most = int(self.sizes.get((self.kinds[name].name, "labels"), (0, 0))[1])
-        return [Box(label.width, max(label.height, most * 14), label.at), *self._shelves(name)]
+        return [Box(label.width, max(label.height, most * (self.layout.letters + 4)), label.at), *self._shelves(name)]
 
     def _shelves(self, where: str) -> list[Box]:
         """Draw the contents of a place, each kind on its own shelf."""
         shelves, floors = [], self.layout.layout == "floors"
         for kind in self.layout.kinds.values():
+            small, names = kind.look == "apart", self.shelved.get((where, kind.name), ())
+            boxes = {name: self._token(name, name) if small else self._box(name) for name in names}
+            if self.layout.frame:
+                shelves += [_packed(list(boxes.values()))] if boxes else []
+                continue
             room = self.capacity.get((where, kind.name), 0)
             if kind.figure and floors and where:
                 room = 1  # on every floor, so that the shelves of the floors are aligned
             if not room:
                 continue
-            small = kind.look == "apart"
-            names = self.shelved.get((where, kind.name), ())
-            boxes = {name: self._token(name, name) if small else self._box(name) for name in names}
             if small:
                 cell = largest(self._token(name, name) for name in self._of(kind))
             else:
@@ -294,7 +305,10 @@ class _Drawing:
 
     def _frame(self, name: str) -> Box:
         """Draw a frame around an object's token, its labels and its contents."""
-        content = column([self._token(name, name), *self._inside(name)], gap=3)
+        own, inside = self._token(name, name), self._inside(name)
+        if self.layout.frame and not any(box.height for box in inside):  # nothing to put a frame around
+            return own
+        content = column([own, *inside], gap=3)
         width, height = self.sizes.get(self._key(name), (0, 0))
         width, height = max(content.width + 8, width), max(content.height + 8, height)
 
@@ -307,7 +321,7 @@ class _Drawing:
     def _place(self, name: str) -> Box:
         """Draw a place of the layout in the colours of its styles."""
         kind, cells = self.kinds[name], self.layout.layout == "cells"
-        parts = [words(name, 11), *self._inside(name)]
+        parts = [words(name, max(11, self.layout.letters)), *self._inside(name)]
         content = row(parts, 10, top=True) if self.layout.layout == "floors" else column(parts, gap=4)
         width, height = self.sizes.get(self._key(name), (0, 0))
         width, height = max(content.width + 16, width, 48 if cells else 100), max(content.height + 12, height, 48)
@@ -341,7 +355,7 @@ class _Drawing:
             if spots is not None:
                 return grid(places, spots, pairs)
         if layout.links:
-            return network(places, self._links(pairs))
+            return network(places, self._links(pairs), layout.gap, layout.frame)
         cell = largest(places.values())
         across = fitting(len(places), cell.width + 10, cell.height + 10)
         return flow(list(places.values()), across * (cell.width + 10), 10)
@@ -373,20 +387,41 @@ class _Drawing:
 
     def svg(self) -> str:
         """Return the whole drawing."""
-        scene, kinds = self.scene, self.layout.kinds.values()
+        scene, layout, kinds = self.scene, self.layout, self.layout.kinds.values()
         places = {name: self._box(name) for name, kind in self.kinds.items() if kind.look == "place"}
         ground = self._ground(places) if places else NOTHING
-        width = max(ground.width, 480)
+        width = max(ground.width, 250 if layout.frame else 480)
         rows = [flow(list(map(self._box, self._of(kind))), width, 10) for kind in kinds if kind.look == "apart"]
-        lost = aside(scene, self._shelves(_NOWHERE), width)
+        shelves = self._shelves(_NOWHERE)
+        lost = aside(scene, shelves, width) if places else flow(shelves, width)
         other: dict[str, list[str]] = {}  # objects without a kind, such as sizes and modes
         for name, types in scene.objects:
             if name not in self.kinds:
                 other.setdefault(types[0] if types else "others", []).append(name)
         lists = [paragraph([f"{kind}:", *names], width, 10) for kind, names in other.items()]
+        lists += [words(line, layout.letters) for line in layout.notes]
+        coloured = [kind for kind in kinds if layout.legend and kind.look != "place" and self._of(kind)]
+        lists += [flow([_swatch(kind) for kind in coloured], width, 14)] if coloured else []
         counts = [f"{len(self._of(kind))} {kind.plural or kind.name + 's'}" for kind in kinds if not kind.figure]
         title = f"{self.layout.title} with {', '.join(counts)}"
-        return whole(scene, title, column([ground, *rows, lost, *lists], gap=12), self.also)
+        return whole(scene, title, column([ground, *rows, lost, *lists], gap=12), self.also, max(11, layout.letters))
+
+
+def _packed(boxes: Sequence[Box], gap: float = 4) -> Box:
+    """Set boxes side by side, in rows that suit a frame of four to three."""
+    cell = largest(boxes)
+    return flow(boxes, fitting(len(boxes), cell.width + gap, cell.height + gap) * (cell.width + gap), gap)
+
+
+def _swatch(kind: Kind) -> Box:
+    """Draw a colour with the name of its kind."""
+    label = words(kind.name, 12)
+
+    def at(x: float, y: float) -> str:
+        square = drawing.rect(x, y + 3, 10, 10, rx=2, fill=COLOURS[kind.colour].fill, stroke="currentColor")
+        return square + label.at(x + 15, y)
+
+    return Box(label.width + 15, label.height, at)
 
 
 def keep_places(

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
-from math import ceil, dist, hypot
+from itertools import accumulate, combinations
+from math import dist, hypot
+from typing import NamedTuple
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import NOTHING, Box, fitting
+from sgp.domains.drawing.boxes import NOTHING, Box, fitting, largest
 
 Spots = Mapping[str, tuple[int, int]]
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))  # columns and rows to the four neighbours of a cell
@@ -100,7 +101,7 @@ def walls(spots: Spots, linked: Iterable[tuple[str, str]], width: float, height:
     return drawing.path("".join(steps), stroke="currentColor", stroke_width=2.5, stroke_linecap="square", fill="none")
 
 
-_GAP = 34  # pixels between places, in which their links are visible
+_TRIED = 20  # places of which every number of columns is tried
 _COMPARED = 60_000  # maximum number of compared pairs of places: about a quarter of a second
 
 
@@ -128,32 +129,68 @@ def grid(cells: Mapping[str, Box], spots: Spots, linked: Sequence[tuple[str, str
     return Box(across * width, down * height, at)
 
 
-def network(places: Mapping[str, Box], links: Iterable[Link]) -> Box:
-    """Set boxes by name on a grid that suits a frame of four to three, with links between them."""
+def network(
+    places: Mapping[str, Box], links: Iterable[Link], gap: float = 34, frame: tuple[float, float] | None = None
+) -> Box:
+    """Set boxes by name on a grid, with links in the gaps between them.
+
+    Without a `frame`, all cells of the grid are equal and it suits a frame of four to three. With one, of a width and a
+    height, columns and rows are as large as their largest boxes.
+    """
     if not places:
         return NOTHING
-    width, height = (max(getattr(box, side) for box in places.values()) + _GAP for side in ("width", "height"))
-    across = fitting(len(places), width, height)
+    cell = largest(places.values())
+    tried = [fitting(len(places), cell.width + gap, cell.height + gap)]
+    if frame is not None and len(places) <= _TRIED:
+        tried = list(range(1, len(places) + 1))
     known = [link for link in links if link.first in places and link.second in places and link.first != link.second]
-    spots = _spots(tuple(places), tuple((link.first, link.second) for link in known), across)
-    middle = {name: (column * width + width / 2, row * height + height / 2) for name, (column, row) in spots.items()}
+    pairs, boxes = tuple((link.first, link.second) for link in known), places
+    if frame is None:
+        boxes = dict.fromkeys(places, cell)
+    grids = [_Grid.of(boxes, _spots(tuple(places), pairs, across), gap) for across in tried]
+    most_wide, most_high = frame or (4, 3)
+    best = max(grids, key=lambda grid: min(most_wide / grid.width, most_high / grid.height))
 
     def at(x: float, y: float) -> str:
-        moved = {name: (x + left, y + top) for name, (left, top) in middle.items()}
+        moved = {name: (x + left, y + top) for name, (left, top) in best.middle.items()}
         lines = [_line(link, moved, places) for link in known]
-        boxes = [
+        drawn = [
             box.at(moved[name][0] - box.width / 2, moved[name][1] - box.height / 2) for name, box in places.items()
         ]
-        return "".join([*lines, *boxes])
+        return "".join([*lines, *drawn])
 
-    return Box(across * width, ceil(len(places) / across) * height, at)
+    return Box(best.width, best.height, at)
+
+
+class _Grid(NamedTuple):
+    """The middles of boxes on a grid."""
+
+    middle: Mapping[str, tuple[float, float]]
+    width: float
+    height: float
+
+    @classmethod
+    def of(cls, boxes: Mapping[str, Box], spots: Spots, gap: float) -> _Grid:
+        """Make columns and rows as large as their largest boxes, with half a gap around them."""
+        starts: list[list[float]] = []
+        for axis, side in enumerate(("width", "height")):
+            sizes = [0.0] * (max(spot[axis] for spot in spots.values()) + 1)
+            for name, spot in spots.items():
+                sizes[spot[axis]] = max(sizes[spot[axis]], getattr(boxes[name], side) + gap)
+            starts.append(list(accumulate(sizes, initial=0.0)))
+        across, down = starts
+        middle = {
+            name: ((across[column] + across[column + 1]) / 2, (down[row] + down[row + 1]) / 2)
+            for name, (column, row) in spots.items()
+        }
+        return cls(middle, across[-1], down[-1])
 
 
 def _line(link: Link, spots: Mapping[str, tuple[float, float]], places: Mapping[str, Box]) -> str:
     """Draw a link from edge to edge; the head of its arrow is two strokes."""
     first, second = spots[link.first], spots[link.second]
     (x1, y1), (x2, y2) = (
-        edge_point(spots[name], other, places[name].width / 2, places[name].height / 2, 0.5)
+        edge_point(spots[name], other, places[name].width / 2, places[name].height / 2, 1)
         for name, other in ((link.first, second), (link.second, first))
     )
     look = {"stroke": "currentColor", "stroke_opacity": 0.3 if link.dashed else 0.65, "stroke_width": 1.5}

@@ -129,20 +129,21 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
     return framed(words(title, 20), flow(boxes, width - 16), width, hint=title, dashed=True)
 
 
-def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
+def notes(scene: Scene, also: Iterable[Atom], width: float, letters: float) -> Box:
     """List atoms that are not drawn, and the goals that belong to no object."""
-    lines = [paragraph(["also true:", *map(str, also)], width)] if (also := tuple(also)) else []
+    lines = [paragraph(["also true:", *map(str, also)], width, letters)] if (also := tuple(also)) else []
     drawn = {goal for goals in scene.goals_of.values() for goal in goals}
     for goal in scene.goal:
         if scene.partial and not goal.positive:
-            lines.append(paragraph([f"must not hold: {goal.atom}"], width))
+            lines.append(paragraph([f"must not hold: {goal.atom}"], width, letters))
         elif not scene.partial and goal not in drawn:
-            lines.append(_goal_line(scene.holds(goal), str(goal.atom) if goal.positive else f"not {goal.atom}", width))
+            words_ = str(goal.atom) if goal.positive else f"not {goal.atom}"
+            lines.append(_goal_line(scene.holds(goal), words_, width, letters))
     return column(lines, gap=2)
 
 
-def _goal_line(holds: bool, goal: str, width: float) -> Box:
-    line = words(shortened(f"goal: {goal}", width - 20, 11), 11)
+def _goal_line(holds: bool, goal: str, width: float, letters: float) -> Box:
+    line = words(shortened(f"goal: {goal}", width - 20, letters), letters)
 
     def at(x: float, y: float) -> str:
         disc = drawing.circle(x + 6, y + 8, 6, fill="none", stroke="currentColor", stroke_opacity=0.6)
@@ -151,11 +152,11 @@ def _goal_line(holds: bool, goal: str, width: float) -> Box:
     return Box(line.width + 18, line.height, at)
 
 
-def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = ()) -> str:
+def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = (), letters: float = 11) -> str:
     """Return the SVG of a scene: its content, atoms that are not drawn (`also`), and the number of satisfied goals."""
     margin = 12
     width = max(content.width, 260)
-    parts = [content, notes(scene, also, width)]
+    parts = [content, notes(scene, also, width, letters)]
     if scene.goal and not scene.partial:
         held = sum(map(scene.holds, scene.goal))
         count = f"goals that hold: {held} of {len(scene.goal)}"
