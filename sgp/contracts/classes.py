@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from string import Formatter
 from typing import Any, ClassVar, TypeAlias
@@ -40,7 +41,8 @@ _GENERATED, _SOLVED = 14, 12  # sizes below which problems are generated, and so
 
 
 def _sizes(domain: Domain, end: int) -> list[int]:
-    return [size for size in range(1, end) if domain.sizes.has(size)]
+    """Return the sizes below `end`, or the three smallest if there are none."""
+    return [size for size in range(1, end) if domain.sizes.has(size)] or list(islice(domain.sizes.above(0), 3))
 
 
 def _problem(domain: Domain, seed: int, size: int) -> Problem:

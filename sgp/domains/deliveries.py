@@ -1,4 +1,7 @@
-"""Domains in which something is carried to its place: Childsnack, Depot, Ferry, Miconic, Spanner and Transport."""
+"""Domains in which something is brought to its place.
+
+These are Barman, Childsnack, Depot, Ferry, Miconic, Spanner and Transport.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,49 @@ from itertools import combinations, pairwise
 from sgp.domains import builtin_domain
 from sgp.domains.domain import Generator, numbered, pick, problem_pddl, typed
 from sgp.domains.drawing.tokens import natural
+
+# Barman: two hands fill shots from dispensers, and mix two ingredients to a cocktail in a shaker.
+_LEVELS = ["l0", "l1", "l2"]
+
+
+def _barman(rng: Generator, shots: int, ingredients: int, cocktails: int) -> str:
+    """Make a recipe of two random ingredients for every cocktail; all shots but the last want a random beverage.
+
+    Each cocktail is wanted at least once. The last shot carries the ingredients to the shaker, so every problem has a
+    plan.
+    """
+    glasses, liquids, mixes = (
+        numbered("shot", shots),
+        numbered("ingredient", ingredients),
+        numbered("cocktail", cocktails),
+    )
+    taps = numbered("dispenser", ingredients)
+    init = ["(ontable shaker1)", "(clean shaker1)", "(empty shaker1)"]
+    init += ["(shaker-empty-level shaker1 l0)", "(shaker-level shaker1 l0)"]
+    init += [f"(next {below} {above})" for below, above in pairwise(_LEVELS)]
+    init += ["(handempty left)", "(handempty right)"]
+    for glass in glasses:
+        init += [f"(ontable {glass})", f"(clean {glass})", f"(empty {glass})"]
+    init += [f"(dispenses {tap} {liquid})" for tap, liquid in zip(taps, liquids, strict=True)]
+    for mix in mixes:
+        first, second = rng.choice(ingredients, 2, replace=False).tolist()
+        init += [f"(cocktail-part1 {mix} {liquids[first]})", f"(cocktail-part2 {mix} {liquids[second]})"]
+    wanted = [*mixes, *(pick(rng, [*liquids, *mixes]) for _ in range(shots - 1 - cocktails))]
+    order = rng.permutation(len(wanted)).tolist()
+    goal = [f"(contains {glass} {wanted[place]})" for glass, place in zip(glasses, order, strict=False)]
+    objects = {"hand": ["left", "right"], "level": _LEVELS, "dispenser": taps, "shaker": ["shaker1"], "shot": glasses}
+    objects |= {"ingredient": liquids, "cocktail": mixes}
+    return problem_pddl(f"barman-{shots}-{ingredients}-{cocktails}", "barman", typed(objects), init, goal)
+
+
+BARMAN = builtin_domain(
+    "barman",
+    _barman,
+    # A dispenser for each ingredient, a shaker, two hands and three levels.
+    count=lambda shots, ingredients, cocktails: shots + 2 * ingredients + cocktails + 6,
+    allowed=lambda shots, ingredients, cocktails: shots > cocktails,
+)
+
 
 # Childsnack: sandwiches are made, put on trays and served to children, some of whom must not eat gluten.
 _TABLES = ["table1", "table2", "table3"]

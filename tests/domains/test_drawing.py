@@ -360,7 +360,7 @@ def goes_along(scene, touched, driven):
     for predicate, objects in scene.atoms:
         if predicate in ("in", "on", "ontray") and {*objects[1:]} <= touched:
             yield objects[0]
-        elif predicate in ("carrying", "robot-has") and objects[0] in touched:
+        elif predicate in ("carrying", "robot-has", "contains") and objects[0] in touched:
             yield objects[1]
         elif predicate in ("boarded", "carry", "holding") and driven:
             yield objects[0]

@@ -45,7 +45,7 @@ class Kind:
 
     `look` is "place" (a frame of the layout), "apart" (a frame in a row of its own, and a small token where it stands),
     "frame" (a token with others below it), "pile" (others stand on it) or "token". A `figure` is no object but a part
-    of every problem, such as a ferry; `fixed` is the object in which it always stands. `shaded` places are grey unless
+    of every problem, such as a ferry; `fixed` is the object in which it always stands, too. `shaded` places are grey unless
     a style applies.
     """
 
@@ -163,7 +163,9 @@ class _Drawing:
         if scene.partial:  # figures that a goal does not mention are omitted
             mentioned = {*self.labels, *self.held, *(where for places in self.held.values() for where in places)}
             self.kinds = {name: kind for name, kind in self.kinds.items() if not kind.figure or name in mentioned}
-        self.held |= {name: [kind.fixed] for name, kind in self.kinds.items() if kind.fixed in self.kinds}
+        for name, kind in self.kinds.items():
+            if kind.fixed in self.kinds:
+                self.held.setdefault(name, []).append(kind.fixed)
         self.shelved: dict[Place, list[str]] = {}  # by place and kind
         for name, place in self.standing():
             self.shelved.setdefault(place, []).append(name)
