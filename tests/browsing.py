@@ -67,3 +67,8 @@ def expect_playing_beyond(page, places):
 def press(page, *keys):
     for key in keys:
         page.keyboard.press(key)
+
+
+def lane_words(page):
+    """Return the words at the left of the lanes, without their titles."""
+    return page.locator(".lanes > svg > text").evaluate_all("(all) => all.map((each) => each.lastChild.data)")

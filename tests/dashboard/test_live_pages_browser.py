@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import sgp
-from tests.browsing import LETTERS, expect, expect_step, expect_stop, press, serving, watched
+from tests.browsing import LETTERS, expect, expect_step, expect_stop, lane_words, press, serving, watched
 from tests.conftest import COURIER
 
 pytestmark = pytest.mark.browser
@@ -17,16 +17,26 @@ SLOW = 180_000  # milliseconds that a worker may take to start and to plan
 
 @pytest.fixture(scope="module")
 def store(quick_run):
-    """Store of the server below, with one run, and the name of the run."""
-    key = quick_run("contrastive-jumps", "blocksworld", "one-step").key
-    return f"contrastive-jumps {key.variant} seed {key.seed}"
+    """The name of a greedy run in the store of the server below."""
+    return name_of(quick_run("contrastive-jumps", "blocksworld", "one-step"))
+
+
+@pytest.fixture(scope="module")
+def beam(quick_run):
+    """The name of a run whose decoding has a beam, in the same store."""
+    return name_of(quick_run("state-centric", "blocksworld"))
+
+
+def name_of(run):
+    return f"{run.key.method} {run.key.variant} seed {run.key.seed}"
 
 
 @pytest.fixture(scope="module")
 def address(quick_run, shared_home, tmp_path_factory):
-    """Address of a dashboard whose store has that run alone."""
-    home, run = tmp_path_factory.mktemp("served"), quick_run("contrastive-jumps", "blocksworld", "one-step")
-    shutil.copytree(run.folder, home / run.folder.relative_to(shared_home))
+    """Address of a dashboard whose store has these runs alone."""
+    home = tmp_path_factory.mktemp("served")
+    for run in (quick_run("contrastive-jumps", "blocksworld", "one-step"), quick_run("state-centric", "blocksworld")):
+        shutil.copytree(run.folder, home / run.folder.relative_to(shared_home))
     with serving(home) as found:
         yield found
 
@@ -48,6 +58,56 @@ def open_(browser, address):
     assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
     assert not page.wrong
     page.close()
+
+
+def lanes_of(page):
+    """Return the title of the lanes and the number of nodes that were kept at the step."""
+    lanes = page.locator(".sgp .lanes")
+    assert lanes.is_visible()
+    title, *kept = lane_words(page)
+    assert sum(label.endswith("✔") for label in kept) == 1
+    assert lanes.locator(".kept").count() >= len(kept)
+    return title, len(kept)
+
+
+def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam):
+    page = open_(f"what_if?domain=blocksworld&model={beam.replace('+', '%2B')}&problem=p02")
+    page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
+    press(page, "ArrowRight")
+    expect_step(page, 1)
+    assert lanes_of(page) == ("Beam after step 2", 3)
+    chosen = int(page.locator("tr.chosen td").first.inner_text())
+    other = 2 if chosen == 1 else 1
+    press(page, str(other))
+    page.wait_for_selector("tr.picked")
+    press(page, "b")
+    page.wait_for_url(f"**branch=2-{other}*")
+    page.wait_for_selector(f'.sgp[data-step="2"] {BRANCHES}')
+    assert lanes_of(page)[0] == "Beam after step 3"
+    press(page, "ArrowLeft")
+    expect_step(page, 1)
+    assert lane_words(page) == ["Beam: not recorded here"], "at a forced choice there was none"
+
+
+def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
+    page = open_("own_problem")
+    page.get_by_role("button", name="Blocksworld").click()
+    page.wait_for_selector("text=Domain blocksworld: 5 objects")
+    page.wait_for_selector("[data-test-script-state=notRunning]")  # a page that is drawn anew closes the list
+    page.get_by_role("combobox", name="Model").press("ArrowDown")
+    page.get_by_role("option", name=beam.rpartition(" seed ")[0]).click()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.wait_for_selector('.sgp[data-step="0"]')
+    assert beam in page.locator(".sgp header").inner_text()
+    widths = []
+    for step in range(4):
+        expect_step(page, step)
+        title, kept = lanes_of(page)
+        assert title == f"Beam after step {step + 1}"
+        widths.append(kept)
+        press(page, "ArrowRight")
+    assert max(widths) > 1
 
 
 def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store, tmp_path):

@@ -10,7 +10,7 @@ from sgp.datasets.recorded import atom_of, map_file
 from sgp.domains import draw_series
 from sgp.domains.domain import Scene
 from sgp.viewer.playback import playback
-from tests.browsing import expect, expect_playing_beyond, expect_step, press
+from tests.browsing import expect, expect_playing_beyond, expect_step, lane_words, press
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 pytestmark = pytest.mark.browser
@@ -382,11 +382,6 @@ def test_what_a_step_moves_glides_unless_there_are_several_steps_or_less_motion_
     press(page, "k")
     expect_step(page, 1)
     assert page.evaluate("glided") == []
-
-
-def lane_words(page):
-    """The words at the left of the lanes, without their titles."""
-    return page.locator(".lanes > svg > text").evaluate_all("(all) => all.map((each) => each.lastChild.data)")
 
 
 def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_there(open_page):
