@@ -277,14 +277,14 @@ def show_actions(
     found = branches[branch]
     solved = found["data"]["outcome"] == "solved"
     free = branch[-1].step if branch else 0
-    left, right = st.columns([2, 5], vertical_alignment="center")
-    request = left.button(
+    row = st.container(horizontal=True, vertical_alignment="center")
+    request = row.button(
         "Find the fewest overrides that solve it",
         disabled=busy or solved or start["run"] is None,
         help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_OVERRIDES}; "
         f"at most {SECONDS:.0f} s",
     )
-    right.caption(
+    row.caption(
         "This branch already reaches the goal; nothing to search for."
         if solved
         else "Or pick a candidate in the player (a digit, or a click in the table) and press **b**: "

@@ -171,7 +171,7 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
         rows += [(planner, domain, seconds, place / len(of_planner)) for place, seconds in enumerate(times, start=1)]
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Solved over time (time of planning alone)"
-    figure = _plot(px.line, frame, title, "seconds a problem", "share solved", x="seconds", y="share", log_x=True)
+    figure = _plot(px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True)
     figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
     return figure.update_yaxes(range=[0, 1.05])
 

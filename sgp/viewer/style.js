@@ -93,7 +93,7 @@ const STYLE = `
 .sgp .map h3 { display: flex; gap: 6px; align-items: center; } .sgp .map h3 span { flex: 1; }
 .sgp .map h3 button { min-height: 24px; padding: 0 8px; }
 .sgp .map .layers { position: relative; aspect-ratio: 400 / 270; min-height: 0; }
-.sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; }
+.sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; overflow: visible; } /* a name at the edge */
 .sgp .map svg.ground { position: absolute; inset: 0; width: 100%; height: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
 .sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
 .sgp .map .said, .sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

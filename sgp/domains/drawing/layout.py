@@ -45,8 +45,8 @@ class Kind:
 
     `look` is "place" (a frame of the layout), "apart" (a frame in a row of its own, and a small token where it stands),
     "frame" (a token with others below it), "pile" (others stand on it) or "token". A `figure` is no object but a part
-    of every problem, such as a ferry; `fixed` is the object in which it always stands, too. `shaded` places are grey unless
-    a style applies.
+    of every problem, such as a ferry; `fixed` is the object in which it always stands, too. `shaded` places are grey
+    unless a style applies.
     """
 
     name: str
