@@ -146,9 +146,9 @@ def list_of_several(slots: Ints, keys: Words, places: NDArray[np.bool_], index: 
 
 
 @inlined
-def find_atom(atoms: Atoms, predicate: int, row: Ints) -> int:
-    """Return the number of an atom with arguments [w]; -1 if it has none."""
-    return int(atoms.slots[find_key(atoms.slots, atoms.keys, _key_of_atom(predicate, row))])
+def find_atom(slots: Ints, keys: Words, predicate: int, row: Ints) -> int:
+    """Return the number of an atom with arguments [w] in the hash table of `Atoms`; -1 if it has none."""
+    return int(slots[find_key(slots, keys, _key_of_atom(predicate, row))])
 
 
 @compiled
@@ -180,7 +180,7 @@ def _add(atoms: Atoms, slot: np.int64, key: np.uint64, predicate: int, row: Ints
     return int(number)
 
 
-@inlined
+@compiled
 def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
     """Return the number of an atom, assigned on first use; FULL if the table is full."""
     key = _key_of_atom(predicate, row)
@@ -200,45 +200,46 @@ def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints2D) -> Ints:
     return numbers
 
 
-@inlined
-def _turn(atoms: Atoms, atom: int) -> None:
-    """Flip the truth value of an atom."""
-    bit = np.uint64(1) << np.uint64(atom & 63)
-    atoms.true[atom >> 6] ^= bit
-    becomes_true = atoms.true[atom >> 6] & bit != np.uint64(0)
-    for place in range(atoms.arguments.shape[1]):
-        argument = atoms.arguments[atom, place]
-        if argument >= 0:
-            if becomes_true:
-                atoms.signatures[argument] += atoms.marks[atom, place]
-            else:
-                atoms.signatures[argument] -= atoms.marks[atom, place]
-    first = atoms.indexes.indptr[atoms.predicates[atom]]
-    for place in range(atoms.indexes.indptr[atoms.predicates[atom] + 1] - first):
-        which = atoms.links[atom, place, _LIST]
-        head = atoms.lists[which, HEAD]
-        if becomes_true:
-            atoms.links[atom, place, _PREVIOUS], atoms.links[atom, place, NEXT] = EMPTY, head
-            if head >= 0:
-                atoms.links[head, place, _PREVIOUS] = atom
-            atoms.lists[which, HEAD] = atom
-            atoms.lists[which, SIZE] += 1
-        else:
-            before, after = atoms.links[atom, place, _PREVIOUS], atoms.links[atom, place, NEXT]
-            if before >= 0:
-                atoms.links[before, place, NEXT] = after
-            else:
-                atoms.lists[which, HEAD] = after
-            if after >= 0:
-                atoms.links[after, place, _PREVIOUS] = before
-            atoms.lists[which, SIZE] -= 1
-
-
 @compiled
 def turn_all(atoms: Atoms, changed: Ints) -> None:
     """Flip the truth values of distinct atoms."""
+    true, predicates, arguments, marks, signatures = (
+        atoms.true,
+        atoms.predicates,
+        atoms.arguments,
+        atoms.marks,
+        atoms.signatures,
+    )
+    ends, links, lists = atoms.indexes.indptr, atoms.links, atoms.lists
     for atom in changed:
-        _turn(atoms, atom)
+        bit = np.uint64(1) << np.uint64(atom & 63)
+        true[atom >> 6] ^= bit
+        becomes_true = true[atom >> 6] & bit != np.uint64(0)
+        for place in range(arguments.shape[1]):
+            argument = arguments[atom, place]
+            if argument >= 0:
+                if becomes_true:
+                    signatures[argument] += marks[atom, place]
+                else:
+                    signatures[argument] -= marks[atom, place]
+        for place in range(ends[predicates[atom] + 1] - ends[predicates[atom]]):
+            which = links[atom, place, _LIST]
+            head = lists[which, HEAD]
+            if becomes_true:
+                links[atom, place, _PREVIOUS], links[atom, place, NEXT] = EMPTY, head
+                if head >= 0:
+                    links[head, place, _PREVIOUS] = atom
+                lists[which, HEAD] = atom
+                lists[which, SIZE] += 1
+            else:
+                before, after = links[atom, place, _PREVIOUS], links[atom, place, NEXT]
+                if before >= 0:
+                    links[before, place, NEXT] = after
+                else:
+                    lists[which, HEAD] = after
+                if after >= 0:
+                    links[after, place, _PREVIOUS] = before
+                lists[which, SIZE] -= 1
 
 
 @kernel

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, find_atom, list_of_several, number_of
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import Ints, Ints2D, Mask, Mask2D, Words, grow
-from sgp.planning.novelty_forms import Forms, is_unseen
+from sgp.planning.hash_table import Ints, Ints2D, Mask, Mask2D, Words
+from sgp.planning.novelty_forms import Forms, learn_forms
 from sgp.planning.operators import CSR, has, is_in
 from sgp.planning.symmetry import is_representative
 
@@ -114,53 +114,64 @@ def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
 
 @inlined
 def write_atoms(
-    atoms: Atoms, literals: Literals, lists: CSR, schema: int, bound: Ints, new: bool, numbers: Ints, row: Ints
+    atom_slots: Ints,
+    atom_keys: Words,
+    predicates: Ints,
+    terms: Ints,
+    ends: Ints,
+    indices: Ints,
+    schema: int,
+    bound: Ints,
+    numbers: Ints,
+    row: Ints,
 ) -> int:
     """Write the atom numbers of a schema's literals under a binding, and return how many literals there are.
 
-    -1 is for an atom without a number. With `new`, such atoms are numbered; the result is FULL if the table is full.
+    -1 is for an atom without a number; `number_atoms` numbers these.
     """
-    count = 0
-    for literal in lists.indices[lists.indptr[schema] : lists.indptr[schema + 1]]:
-        write_atom(literals.terms, literal, bound, row)
-        if new:
-            numbers[count] = number_of(atoms, literals.predicates[literal], row)
-            if numbers[count] == FULL:
-                count = FULL
-                break
-        else:
-            numbers[count] = find_atom(atoms, literals.predicates[literal], row)
-        count += 1
-    return count
+    begin, end = ends[schema], ends[schema + 1]
+    for place in range(begin, end):
+        write_atom(terms, indices[place], bound, row)
+        numbers[place - begin] = find_atom(atom_slots, atom_keys, predicates[indices[place]], row)
+    return int(end - begin)
+
+
+@compiled
+def number_atoms(
+    atoms: Atoms, literals: Literals, lists: CSR, schema: int, bound: Ints, numbers: Ints, row: Ints
+) -> bool:
+    """Write the numbers of the atoms that have none yet; return whether the table has space for all of them."""
+    begin = lists.indptr[schema]
+    for place in range(begin, lists.indptr[schema + 1]):
+        if numbers[place - begin] < 0:
+            literal = lists.indices[place]
+            write_atom(literals.terms, literal, bound, row)
+            numbers[place - begin] = number_of(atoms, literals.predicates[literal], row)
+            if numbers[place - begin] == FULL:
+                return False
+    return True
 
 
 @inlined
-def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Ints) -> bool:
+def _holds(
+    atom_slots: Ints,
+    atom_keys: Words,
+    true: Words,
+    predicates: Ints,
+    positive: NDArray[np.bool_],
+    terms: Ints,
+    literal: int,
+    bound: Ints,
+    row: Ints,
+) -> bool:
     """Whether a literal is true under a binding."""
-    write_atom(literals.terms, literal, bound, row)
-    predicate = literals.predicates[literal]
-    if predicate == EQUATION:
-        true = row[0] == row[1]
+    write_atom(terms, literal, bound, row)
+    if predicates[literal] == EQUATION:
+        holds = row[0] == row[1]
     else:
-        atom = find_atom(atoms, predicate, row)
-        true = atom >= 0 and has(atoms.true, atom)
-    return bool(true == literals.positive[literal])
-
-
-@inlined
-def _adds_unseen(atoms: Atoms, forms: Forms, schemas: Schemas, schema: int, bound: Ints, row: Ints) -> int:
-    """Whether an instance adds an atom with an unseen form (0 or 1); FULL if the atom table is full."""
-    adds, literals, unseen = schemas.adds, schemas.literals, 0
-    for literal in adds.indices[adds.indptr[schema] : adds.indptr[schema + 1]]:
-        write_atom(literals.terms, literal, bound, row)
-        atom = number_of(atoms, literals.predicates[literal], row)
-        if atom == FULL:
-            unseen = FULL
-            break
-        if is_unseen(forms, atoms.predicates, atoms.arguments, atom):
-            unseen = 1
-            break
-    return unseen
+        atom = find_atom(atom_slots, atom_keys, predicates[literal], row)
+        holds = atom >= 0 and has(true, atom)
+    return bool(holds == positive[literal])
 
 
 @inlined
@@ -186,22 +197,22 @@ def _list_of(
 
 @inlined
 def _breaks_canonical_order(
-    ranks: Ints, signatures: Words, bound: Ints, parameters: Ints, remaining_slots: int
+    ranks: Ints, signatures: Words, bound: Ints, parameters: Ints, begin: int, depth: int, remaining_slots: int
 ) -> bool:
     """Whether interchangeable objects before the last bound one do not fit into earlier parameters.
 
-    `parameters` are bound. Each such object must have one of the parameters before the last one: a bound parameter, or
-    one of the `remaining_slots` that are bound later.
+    The parameters from `begin` to `begin + depth`, the last one, are bound. Each such object must have one of the
+    parameters before the last one: a bound parameter, or one of the `remaining_slots` that are bound later.
     """
-    last = parameters[-1]
+    last = parameters[begin + depth]
     number = bound[last]
     missing = ranks[number] - remaining_slots
     if missing > 0:
-        for place in range(len(parameters) - 1):
+        for place in range(begin, begin + depth):
             other = bound[parameters[place]]
             if parameters[place] < last and signatures[other] == signatures[number]:
                 missing -= 1
-                for before in range(place):  # an object that is used twice counts once
+                for before in range(begin, place):  # an object that is used twice counts once
                     if parameters[before] < last and bound[parameters[before]] == other:
                         missing += 1
                         break
@@ -231,62 +242,140 @@ def instances(
     `most_bindings`. The number is FULL if the atom table is full. `rows` is a buffer, replaced if too small. The result
     is incomplete once `stop` [1] is true.
     """
+    count = _write_instances(atoms, schemas, ranks, forms, only_new, change, given, rows, most, most_bindings, stop)
+    while len(rows) < count <= most:
+        rows = np.empty((2 * count, rows.shape[1]), np.int32)
+        count = _write_instances(atoms, schemas, ranks, forms, only_new, change, given, rows, most, most_bindings, stop)
+    if 0 < count <= most and not stop[0]:
+        rows[:count] = rows[_order(rows[:count], len(ranks))]
+    return count, rows
+
+
+@compiled
+def _write_instances(
+    atoms: Atoms,
+    schemas: Schemas,
+    ranks: Ints,
+    forms: Forms,
+    only_new: bool,
+    change: Change,
+    given: Given,
+    rows: Ints2D,
+    most: int,
+    most_bindings: int,
+    stop: StopFlag,
+) -> int:
+    """Write the instances of `instances`, unordered, as far as the buffer has space, and return their number."""
+    # Arrays in variables, and none that is replaced in the loops: each of these would count references.
     count = 0
     literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
     lists, links, arguments, terms = atoms.lists, atoms.links, atoms.arguments, literals.terms
+    atom_slots, atom_keys, true = atoms.slots, atoms.keys, atoms.true
+    predicates, positive = literals.predicates, literals.positive
     slots, keys, places = atoms.list_slots, atoms.list_keys, atoms.indexes.places
     source_ends, sources = schemas.sources.indptr, schemas.sources.rows
     support_ends, supports = schemas.supports.indptr, schemas.supports.rows
     value_ends, values = schemas.values.indptr, schemas.values.indices
     check_ends, checks = schemas.checks.indptr, schemas.checks.indices
+    schema_of, step_ends, first_literals = schemas.schema_of, schemas.steps, schemas.first_literals
+    parameters, kinds, remaining_slots, added = (
+        schemas.parameters,
+        schemas.kinds,
+        schemas.remaining_slots,
+        schemas.added,
+    )
+    first_ends, first_checks = schemas.first_checks.indptr, schemas.first_checks.indices
+    add_ends, adds = schemas.adds.indptr, schemas.adds.indices
+    need_ends, needs = schemas.needs.indptr, schemas.needs.indices
+    forbid_ends, forbids = schemas.forbids.indptr, schemas.forbids.indices
+    forms_of, seen, search = forms.numbers, forms.seen, forms.search[0]
+    atom_predicates = atoms.predicates
+    changed, objects, is_object = change.atoms, change.objects, change.is_object
+    given_numbers, given_last = given.numbers, given.last
     bound, row = np.zeros(schemas.widest[0], np.int32), np.empty(terms.shape[1], np.int32)
     fixed = np.empty(schemas.widest[0], np.int32)  # objects of the first parameters
     # Per step: the source, -1 for none; the next atom or object; and the number of the binding before it, which marks
     # the objects already given to it.
     source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
     bindings = np.zeros(schemas.widest[0] + 1, np.int64)
-    restricted, base = change.restricted, len(schemas.first_checks.indptr) - 1
-    for order in range(base if restricted else 0, len(schemas.schema_of) if restricted else base):
-        schema, begin, steps = (
-            schemas.schema_of[order],
-            schemas.steps[order],
-            schemas.steps[order + 1] - schemas.steps[order],
-        )
-        parameters, first_literal = schemas.parameters[begin : begin + steps], schemas.first_literals[order]
-        holds, first_checks = True, schemas.first_checks
-        for check in first_checks.indices[first_checks.indptr[schema] : first_checks.indptr[schema + 1]]:
-            holds = holds and _holds(atoms, literals, check, bound, row)
+    restricted, base = change.restricted, len(first_ends) - 1
+    for order in range(base if restricted else 0, len(schema_of) if restricted else base):
+        schema, begin, first_literal = schema_of[order], step_ends[order], first_literals[order]
+        steps, holds, in_needs = step_ends[order + 1] - begin, True, False
+        for which in range(need_ends[schema], need_ends[schema + 1]):
+            in_needs = in_needs or needs[which] == first_literal
+        for which in range(first_ends[schema], first_ends[schema + 1]):
+            holds = holds and _holds(
+                atom_slots, atom_keys, true, predicates, positive, terms, first_checks[which], bound, row
+            )
         begins = 1
         if restricted:
-            begins = len(change.atoms) if first_literal >= 0 else len(change.objects)
+            begins = len(changed) if first_literal >= 0 else len(objects)
         for which_begin in range(begins if holds else 0):
             many = 0  # number of first parameters
             if restricted and first_literal >= 0:
-                many = _fix(atoms, literals, first_literal, change.atoms[which_begin], fixed)
+                many = _fix(
+                    atom_predicates,
+                    arguments,
+                    true,
+                    predicates,
+                    positive,
+                    terms,
+                    first_literal,
+                    changed[which_begin],
+                    fixed,
+                )
             elif restricted:
-                many, fixed[0] = 1, change.objects[which_begin]
+                many, fixed[0] = 1, objects[which_begin]
             depth, opened = 0 if many >= 0 else -1, True
             bindings[:] = 0
             while depth >= 0:
                 if stop[0]:
-                    return count, rows
+                    return count
                 if depth == steps:
-                    found = restricted and _has_earlier(atoms, schemas, schema, first_literal, change.atoms, bound, row)
+                    found = restricted and _has_earlier(
+                        atom_slots,
+                        atom_keys,
+                        predicates,
+                        terms,
+                        need_ends,
+                        needs,
+                        schema,
+                        first_literal,
+                        changed,
+                        bound,
+                        row,
+                    )
+                    if restricted and not found and not in_needs:
+                        found = _has_earlier(
+                            atom_slots,
+                            atom_keys,
+                            predicates,
+                            terms,
+                            forbid_ends,
+                            forbids,
+                            schema,
+                            first_literal,
+                            changed,
+                            bound,
+                            row,
+                        )
                     if not found and is_representative(ranks, signatures, bound[:steps]):
-                        if count == len(rows):
-                            rows = grow(rows)
-                        rows[count, 0], rows[count, 1 : steps + 1], rows[count, steps + 1 :] = schema, bound[:steps], 0
+                        if count < len(rows):
+                            rows[count, 0], rows[count, steps + 1 :] = schema, 0
+                            for place in range(steps):
+                                rows[count, place + 1] = bound[place]
                         count += 1
                         if count > most:
-                            return count, rows
+                            return count
                     depth -= 1
                     opened = False
                     continue
-                step, parameter = begin + depth, parameters[depth]
-                kind = schemas.kinds[step]
+                step = begin + depth
+                parameter, kind = parameters[step], kinds[step]
                 if opened:
-                    given.last[0] += 1
-                    source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[kind], given.last[0]
+                    given_last[0] += 1
+                    source[depth], following[depth], numbers[depth] = _NOTHING, value_ends[kind], given_last[0]
                     if depth < many:
                         following[depth] = 0
                     fewest = value_ends[kind + 1] - value_ends[kind]
@@ -319,57 +408,78 @@ def instances(
                     continue
                 if not fits[kind, value]:
                     continue
-                if restricted and first_literal < 0 and parameter < parameters[0] and change.is_object[value]:
+                if restricted and first_literal < 0 and parameter < parameters[begin] and is_object[value]:
                     continue  # found in an earlier order
                 if not exact:
-                    if given.numbers[depth, value] == numbers[depth]:
+                    if given_numbers[depth, value] == numbers[depth]:
                         continue
-                    given.numbers[depth, value] = numbers[depth]
+                    given_numbers[depth, value] = numbers[depth]
                 bound[parameter] = value
-                if _breaks_canonical_order(
-                    ranks, signatures, bound, parameters[: depth + 1], schemas.remaining_slots[step]
-                ):
+                if _breaks_canonical_order(ranks, signatures, bound, parameters, begin, depth, remaining_slots[step]):
                     continue
                 holds = True
-                for check in checks[check_ends[step] : check_ends[step + 1]]:
-                    holds = holds and ((exact and check == given_by) or _holds(atoms, literals, check, bound, row))
+                for place in range(check_ends[step], check_ends[step + 1]):
+                    check = checks[place]
+                    if holds and not (exact and check == given_by):
+                        holds = _holds(atom_slots, atom_keys, true, predicates, positive, terms, check, bound, row)
                 for place in range(support_ends[step], support_ends[step + 1]):
                     if holds and supports[place, LITERAL] != given_by:
                         which = _list_of(slots, keys, places, terms, supports, place, bound, row)
                         holds = which >= 0 and lists[which, SIZE] > 0
-                if holds and only_new and schemas.added[step]:
-                    unseen = _adds_unseen(atoms, forms, schemas, schema, bound, row)
-                    if unseen == FULL:
-                        return FULL, rows
-                    holds = unseen == 1
+                if holds and only_new and added[step]:
+                    holds = False
+                    for place in range(add_ends[schema], add_ends[schema + 1]):
+                        if holds:
+                            break
+                        predicate = predicates[adds[place]]
+                        write_atom(terms, adds[place], bound, row)
+                        new = find_atom(atom_slots, atom_keys, predicate, row)
+                        if new < 0:
+                            new = number_of(atoms, predicate, row)
+                            if new == FULL:
+                                return FULL
+                        if forms_of[new, 0] < 0:
+                            learn_forms(forms, predicate, row, new)
+                        for column in range(forms_of.shape[1]):
+                            form = forms_of[new, column]
+                            holds = holds or (form >= 0 and seen[form] != search)
                 if holds:
                     depth += 1
                     opened = True
                     bindings[depth] += 1
                     if bindings[depth] > most_bindings:
-                        return most + 1, rows
-    rows[:count] = rows[_order(rows[:count], len(ranks))]
-    return count, rows
+                        return most + 1
+    return count
 
 
 @inlined
-def _fix(atoms: Atoms, literals: Literals, literal: int, atom: int, fixed: Ints) -> int:
+def _fix(
+    atom_predicates: Ints,
+    arguments: Ints2D,
+    true: Words,
+    predicates: Ints,
+    positive: NDArray[np.bool_],
+    terms: Ints2D,
+    literal: int,
+    atom: int,
+    fixed: Ints,
+) -> int:
     """Write the objects of a literal's parameters, in order, for which it is this atom, and return how many there are.
 
     -1 if it is not this atom, or has another truth value.
     """
     many = 0
-    if atoms.predicates[atom] != literals.predicates[literal] or has(atoms.true, atom) != literals.positive[literal]:
+    if atom_predicates[atom] != predicates[literal] or has(true, atom) != positive[literal]:
         many = -1
-    for place in range(literals.terms.shape[1] if many == 0 else 0):
-        term, value = literals.terms[literal, place], atoms.arguments[atom, place]
+    for place in range(terms.shape[1] if many == 0 else 0):
+        term, value = terms[literal, place], arguments[atom, place]
         if term == _NOTHING:
             break
         new = term >= 0
         for before in range(place):
-            if term >= 0 and literals.terms[literal, before] == term:
+            if term >= 0 and terms[literal, before] == term:
                 new = False
-                if atoms.arguments[atom, before] != value:
+                if arguments[atom, before] != value:
                     many = -1
         if many < 0 or (term < _NOTHING and _CONSTANT - term != value):
             many = -1
@@ -382,16 +492,25 @@ def _fix(atoms: Atoms, literals: Literals, literal: int, atom: int, fixed: Ints)
 
 @inlined
 def _has_earlier(
-    atoms: Atoms, schemas: Schemas, schema: int, literal: int, changed: Ints, bound: Ints, row: Ints
+    atom_slots: Ints,
+    atom_keys: Words,
+    predicates: Ints,
+    terms: Ints2D,
+    ends: Ints,
+    indices: Ints,
+    schema: int,
+    literal: int,
+    changed: Ints,
+    bound: Ints,
+    row: Ints,
 ) -> bool:
-    """Whether a precondition literal before this one is a changed atom; -1 is behind all literals."""
-    earlier, ended = False, False
-    for lists in (schemas.needs, schemas.forbids):
-        for other in lists.indices[lists.indptr[schema] : lists.indptr[schema + 1]]:
-            ended = ended or other == literal
-            if not ended and not earlier:
-                write_atom(schemas.literals.terms, other, bound, row)
-                earlier = is_in(changed, find_atom(atoms, schemas.literals.predicates[other], row))
+    """Whether a precondition literal in a schema's list is a changed atom, before `literal` if this is in the list."""
+    earlier = False
+    for place in range(ends[schema], ends[schema + 1]):
+        if earlier or indices[place] == literal:
+            break
+        write_atom(terms, indices[place], bound, row)
+        earlier = is_in(changed, find_atom(atom_slots, atom_keys, predicates[indices[place]], row))
     return earlier
 
 
@@ -426,7 +545,19 @@ def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints2D, new:
     indices, row = np.empty(indptr[-1], np.int32), np.empty(literals.terms.shape[1], np.int32)
     for place in range(len(rows)):
         numbers = indices[indptr[place] : indptr[place + 1]]
-        if write_atoms(atoms, literals, lists, rows[place, 0], rows[place, 1:], new, numbers, row) == FULL:
+        write_atoms(
+            atoms.slots,
+            atoms.keys,
+            literals.predicates,
+            literals.terms,
+            lists.indptr,
+            lists.indices,
+            rows[place, 0],
+            rows[place, 1:],
+            numbers,
+            row,
+        )
+        if new and not number_atoms(atoms, literals, lists, rows[place, 0], rows[place, 1:], numbers, row):
             return FULL, CSR(indptr, indices)
         if len(without.indptr) > 1:
             excluded = without.indices[without.indptr[place] : without.indptr[place + 1]]

@@ -16,7 +16,7 @@ from sgp.compilation import compiled, inlined, kernel
 from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_row, grow, insert_keys
-from sgp.planning.joins import UNLIMITED, Change, Given, Schemas, instances, write_atoms
+from sgp.planning.joins import UNLIMITED, Change, Given, Schemas, instances, number_atoms, write_atoms
 from sgp.planning.novelty_forms import Forms, is_unseen, mark_seen
 from sgp.planning.operators import (
     Goal,
@@ -173,6 +173,10 @@ def search_states(
         make_true(lifted.atoms, state, lifted.static)
         atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
         predicates, arguments, present = atoms.predicates, atoms.arguments, atoms.true
+        atom_slots, atom_keys = atoms.slots, atoms.keys
+        literal_predicates, terms = schemas.literals.predicates, schemas.literals.terms
+        add_ends, add_indices = schemas.adds.indptr, schemas.adds.indices
+        delete_ends, delete_indices = schemas.deletes.indptr, schemas.deletes.indices
         width, most_adds, most_deletes = schemas.widest
         added_room, deleted_room = np.empty(most_adds, np.int32), np.empty(most_deletes, np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
@@ -259,9 +263,15 @@ def search_states(
                     action = count
                     instance = rows[index]
                     added = write_atoms(
-                        atoms, schemas.literals, schemas.adds, instance[0], instance[1:], True, added_room, row
-                    )
-                    if added == FULL:
+                        atom_slots, atom_keys, literal_predicates, terms, add_ends, add_indices,
+                        instance[0], instance[1:], added_room, row,
+                    )  # fmt: skip
+                    missing_number = False
+                    for place in range(added):
+                        missing_number = missing_number or added_room[place] < 0
+                    if missing_number and not number_atoms(
+                        atoms, schemas.literals, schemas.adds, instance[0], instance[1:], added_room, row
+                    ):
                         return FULL, _trimmed(result, count), found_rows[:count]
                     adds = added_room[:added]
                 new = not limits.one_step and _is_new(forms, predicates, arguments, adds)
@@ -273,8 +283,9 @@ def search_states(
                     deletes = deleted_atoms[deleted_ends[action] : deleted_ends[action + 1]]
                 if lifted is not None:
                     deleted = write_atoms(
-                        atoms, schemas.literals, schemas.deletes, instance[0], instance[1:], False, deleted_room, row
-                    )
+                        atom_slots, atom_keys, literal_predicates, terms, delete_ends, delete_indices,
+                        instance[0], instance[1:], deleted_room, row,
+                    )  # fmt: skip
                     deletes = deleted_room[:deleted]
                 changes = _write_change(adds, deletes, present, node_diff, successor_diff)
                 goal_reached = may_reach_goal and _reaches(present, node_diff, successor_diff[:changes], goal)
