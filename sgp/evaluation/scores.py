@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
@@ -31,6 +31,16 @@ PLANNER = ("method", "variant", "decoding", "selected_by")  # the columns that i
 _REQUIRED = ("method", "variant", "domain", "suite", "split", "metric", "value", "n")
 _INTEGERS = ("seed", "size", "n", "n_distinct")
 _FLOATS = ("value", "spread")
+_FIELDS: Sequence[tuple[str, Callable[[Any], Any], bool, Any]] = [
+    (
+        name,
+        int if name in _INTEGERS else float if name in _FLOATS else str,
+        name in _REQUIRED,
+        None if name in (*_INTEGERS, *_FLOATS) else "",
+    )
+    for name in COLUMNS
+]  # each column's type, whether a record must have it, and what an empty value is read as
+_CHECKED = [COLUMNS.index(name) for name in ("metric", "value", "n", "n_distinct")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +88,13 @@ def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
 
     These are the 95 % Wilson interval of a rate of problems, by the number of distinct problems where it is known.
     """
+    return _table([[getattr(score, name) for name in COLUMNS] for score in scores])
+
+
+def _table(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.DataFrame([vars(score) for score in scores], columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame = frame.astype(dict.fromkeys(_INTEGERS, "Int64") | dict.fromkeys(_FLOATS, "float64"))
     rates = {name for name in set(frame["metric"]) if metric_of(name).of_problems}
     trials = frame["n_distinct"].fillna(frame["n"]).where(frame["metric"].isin(rates), 0)
@@ -92,9 +106,10 @@ def to_frame(scores: Iterable[Score]) -> pd.DataFrame:
 def with_planners(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with `decoding` written out, and `planner`: the title of method, variant, decoding and selection."""
     frame = frame.assign(decoding=frame["decoding"].where(frame["decoding"] != "", DEFAULT))
-    keys = list(frame[list(PLANNER)].itertuples(index=False, name=None))
-    titles = {key: PlannerName(*key).title for key in set(keys)}
-    return frame.assign(planner=[titles[key] for key in keys])
+    groups = frame.groupby(list(PLANNER), sort=False).ngroup()
+    first = frame.loc[~groups.duplicated(), list(PLANNER)]
+    titles = [PlannerName(*key).title for key in first.itertuples(index=False, name=None)]
+    return frame.assign(planner=[titles[group] for group in groups.tolist()])
 
 
 def select(scores: pd.DataFrame, **fields: Any) -> pd.DataFrame:
@@ -153,32 +168,30 @@ def parse_scores(content: bytes, name: str) -> pd.DataFrame:
         raise StoreError(f"{name} is no complete JSON ({error}); evaluate again") from error
     if not isinstance(records, list):
         raise StoreError(f"{name} holds no list of scores; evaluate again")
-    scores = []
+    rows = []
     for number, record in enumerate(records, start=1):
         try:
-            scores.append(_score(record))
+            rows.append(_row(record))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             wrong = f"it has no '{error.args[0]}'" if isinstance(error, KeyError) else str(error)
             raise StoreError(
                 f"{name}, entry {number} is no score: {wrong}; expected at least {', '.join(_REQUIRED)}"
             ) from error
-    return to_frame(scores)
+    return _table(rows)
 
 
-def _score(record: Mapping[str, Any]) -> Score:
-    """The score in a record. Raises KeyError, ValueError or TypeError for anything else."""
-    values: dict[str, Any] = {}
-    for name in COLUMNS:
-        value: Any = record[name] if name in _REQUIRED else record.get(name)
-        kind = int if name in _INTEGERS else float if name in _FLOATS else str
-        if value not in (None, "") or name in ("value", "n"):
-            values[name] = kind(value)
-    score = Score(**{"variant": "", "split": "", "metric": "", **values})
-    if not math.isfinite(score.value) or score.n < 0 or (score.metric == "coverage" and not 0 <= score.value <= 1):
-        raise ValueError(f"{score.metric} of {score.value} on {score.n} problems is no measurement")
-    if score.n_distinct is not None and not min(score.n, 1) <= score.n_distinct <= score.n:
-        raise ValueError(f"{score.n_distinct} of {score.n} problems cannot be distinct")
-    return score
+def _row(record: Mapping[str, Any]) -> list[Any]:
+    """The values of a record by `COLUMNS`. Raises KeyError, ValueError or TypeError for anything but a score."""
+    row = []
+    for name, kind, required, empty in _FIELDS:
+        value = record[name] if required else record.get(name)
+        row.append(empty if (value is None or value == "") and name not in ("value", "n") else kind(value))
+    metric, value, n, distinct = (row[place] for place in _CHECKED)
+    if not math.isfinite(value) or n < 0 or (metric == "coverage" and not 0 <= value <= 1):
+        raise ValueError(f"{metric} of {value} on {n} problems is no measurement")
+    if distinct is not None and not min(n, 1) <= distinct <= n:
+        raise ValueError(f"{distinct} of {n} problems cannot be distinct")
+    return row
 
 
 def _not_scores(name: Path | str, error: Exception) -> str:
