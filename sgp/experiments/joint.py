@@ -60,7 +60,7 @@ from sgp.workers import Jobs, executor, processes
 logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
-LENGTH_TOLERANCE = 1.02  # plans count as equally long up to this factor
+TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 _DONE = "snapshots.json"
 
@@ -105,24 +105,24 @@ LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=1
 
 
 class DynamicCoverage(NamedTuple):
-    """Coverage by size, and means over the attempts: actions of the plans found, and milliseconds of a decision.
+    """Coverage and numbers of actions by size (0 for an unsolved problem), and milliseconds of a decision.
 
-    `actions` is 0 without a plan. `milliseconds` is measured at the largest size, and 0 without a decision.
+    `milliseconds` is the mean at the largest size, 0 without a decision.
     """
 
     sizes: Mapping[int, float]
-    actions: float
+    lengths: Mapping[int, tuple[int, ...]]
     milliseconds: float
 
     @classmethod
-    def of(cls, sizes: Mapping[int, float], attempts: Sequence[Attempt]) -> DynamicCoverage:
-        """Compute the means of attempts at problems of these sizes."""
+    def of(cls, lengths: Mapping[int, tuple[int, ...]], attempts: Sequence[Attempt]) -> DynamicCoverage:
+        """Summarise attempts, given the numbers of actions by size."""
         largest = max(attempt.size for attempt in attempts)
         seconds, decisions = np.sum(
             [(attempt.seconds, attempt.decisions) for attempt in attempts if attempt.size == largest], axis=0
         ).tolist()
-        actions = mean([len(attempt.plan) for attempt in attempts if attempt.solved] or [0.0])
-        return cls(sizes, actions, 1000 * seconds / decisions if decisions else 0.0)
+        coverage = {size: mean(length > 0 for length in found) for size, found in lengths.items()}
+        return cls(coverage, lengths, 1000 * seconds / decisions if decisions else 0.0)
 
 
 def dynamic_coverage(
@@ -138,7 +138,7 @@ def dynamic_coverage(
     The sum of coverages is the score of the planner. All planners try the same problems; a plan has at most `bound`
     actions. Each worker tries one size at a time.
     """
-    coverage: dict[int, float] = {}
+    lengths: dict[int, tuple[int, ...]] = {}
     evaluated: list[Attempt] = []
     sizes = config.sizes(source.sizes, after)
     while batch := list(islice(sizes, executor(jobs).slots)):
@@ -147,12 +147,17 @@ def dynamic_coverage(
         works = [planner.batch(drawn, config.limit(bound)) for drawn in distinct]
         title = f"dynamic validation, {source.domain.name}, {batch[0]} objects"
         for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
-            solved = {attempt.sha256: attempt.solved for attempt in attempts}
-            coverage[size] = mean(solved[problem.sha256] for problem in drawn)
+            found = {attempt.sha256: _length(attempt) for attempt in attempts}
+            lengths[size] = tuple(found[problem.sha256] for problem in drawn)
             evaluated += attempts
-            if coverage[size] <= config.threshold:
-                return DynamicCoverage.of(coverage, evaluated)
-    return DynamicCoverage.of(coverage, evaluated)
+            if mean(length > 0 for length in lengths[size]) <= config.threshold:
+                return DynamicCoverage.of(lengths, evaluated)
+    return DynamicCoverage.of(lengths, evaluated)
+
+
+def _length(attempt: Attempt) -> int:
+    """The number of actions of a plan, at least 1; 0 without one."""
+    return max(len(attempt.plan), 1) if attempt.solved else 0
 
 
 def coverage_of_given(
@@ -161,10 +166,10 @@ def coverage_of_given(
     """Coverage by size on given problems, if none can be generated."""
     work = planner.batch(tuple(problems), config.limit(bound))
     (attempts,) = run_all([work], planner.load, jobs, "validation on given problems")
-    solved: dict[int, list[bool]] = {}
+    lengths: dict[int, tuple[int, ...]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.size):
-        solved.setdefault(attempt.size, []).append(attempt.solved)
-    return DynamicCoverage.of({size: mean(values) for size, values in solved.items()}, attempts)
+        lengths[attempt.size] = (*lengths.get(attempt.size, ()), _length(attempt))
+    return DynamicCoverage.of(lengths, attempts)
 
 
 @dataclass(frozen=True)
@@ -175,7 +180,7 @@ class Validated:
     loss: float
     coverage: float
     sizes: Mapping[int, float]
-    actions: float = 0.0  # mean length of the plans of dynamic coverage; 0 if it breaks no ties
+    lengths: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # actions by size, 0 if unsolved
     milliseconds: float = field(default=0.0, compare=False)  # of a decision at the largest size
 
     @property
@@ -236,7 +241,7 @@ def train_jointly(
     libraries = recorded_libraries(learner)
     with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
     decodings = [asdict(decoding) for decoding in planning.decodings.values()]
-    facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, LENGTH_TOLERANCE, seed]
+    facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, TOLERANCE, seed]
     facts += [data.sha256, trial.bound, asdict(rules), run_store.library_versions(libraries)]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {
@@ -317,8 +322,8 @@ class _Trial:
         else:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
         coverage = mean(attempt.solved for attempt in attempts)
-        actions = larger.actions if self.rules.multiples else 0.0  # the paper breaks no ties
-        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, actions, larger.milliseconds)
+        lengths = larger.lengths if self.rules.multiples else {}  # the paper's rules have coverage alone
+        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, lengths, larger.milliseconds)
 
 
 def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
@@ -334,13 +339,36 @@ def _second(checkpoints: Sequence[Validated]) -> int | None:
 
 
 def _first_best(checkpoints: Sequence[Validated], places: Sequence[int], by: By) -> int:
-    """The first of some places with the highest score; by dynamic validation, among those with about shortest plans."""
+    """The first of some places with the highest score; by the quality of plans, with about the highest."""
+    quality = _quality(checkpoints)
+    if by == "dynamic" and quality:
+        enough = max(quality[place] for place in places) / TOLERANCE
+        return next(place for place in places if quality[place] >= enough)
     highest = max(checkpoints[place].score(by) for place in places)
-    best = [place for place in places if checkpoints[place].score(by) == highest]
-    if by != "dynamic":
-        return best[0]
-    longest = LENGTH_TOLERANCE * min(checkpoints[place].actions for place in best)
-    return next(place for place in best if checkpoints[place].actions <= longest)
+    return next(place for place in places if checkpoints[place].score(by) == highest)
+
+
+def _quality(checkpoints: Sequence[Validated]) -> list[float]:
+    """The quality of each checkpoint's plans; [] without plans' lengths.
+
+    A solved problem counts the number of actions of the shortest plan that a checkpoint found, divided by that of its
+    own plan, as in the satisficing tracks of the IPC. The quality is the sum over sizes of the mean over problems.
+    """
+    if not all(checkpoint.lengths for checkpoint in checkpoints):
+        return []
+    shortest: dict[tuple[int, int], int] = {}
+    for checkpoint in checkpoints:
+        for size, lengths in checkpoint.lengths.items():
+            for number, length in enumerate(lengths):
+                if length:
+                    shortest[size, number] = min(length, shortest.get((size, number), length))
+    return [
+        sum(
+            mean(shortest[size, number] / length if length else 0.0 for number, length in enumerate(lengths))
+            for size, lengths in checkpoint.lengths.items()
+        )
+        for checkpoint in checkpoints
+    ]
 
 
 def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
@@ -371,7 +399,13 @@ def _read(file: Path) -> list[Validated]:
     try:
         records = read_json(file) if file.is_file() else []
         return [
-            Validated(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
+            Validated(
+                **{
+                    **record,
+                    "sizes": {int(size): float(value) for size, value in record["sizes"].items()},
+                    "lengths": {int(size): tuple(map(int, lengths)) for size, lengths in record["lengths"].items()},
+                }
+            )
             for record in records
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -383,12 +417,17 @@ def _read(file: Path) -> list[Validated]:
 def joint_table(training: JointTraining, title: str) -> Table:
     """The checkpoints, one a row, with the validations that selected them."""
     rows = []
+    quality = _quality(training.checkpoints)
     for place, checkpoint in enumerate(training.checkpoints):
         numbers = (f"{checkpoint.loss:.3f}", f"{checkpoint.coverage:.2f}", f"{checkpoint.dynamic:.1f}")
+        plans = f"{quality[place]:.2f}" if quality else ""
         selected_by = ", ".join(by for by, selected in training.selected.items() if selected == place)
         cost = f"{checkpoint.milliseconds:.1f}"
-        rows.append((checkpoint.name, *numbers, str(max(checkpoint.sizes, default="")), cost, selected_by))
-    headings = ("planner", "loss", "coverage", "dynamic", "largest size", "ms per decision", "selected by")
+        rows.append((checkpoint.name, *numbers, plans, str(max(checkpoint.sizes, default="")), cost, selected_by))
+    headings = (
+        *("planner", "loss", "coverage", "dynamic", "quality"),
+        *("largest size", "ms per decision", "selected by"),
+    )
     return Table.of(title, headings, rows)
 
 

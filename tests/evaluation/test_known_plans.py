@@ -219,9 +219,9 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
     assert found.sizes == expected(5, threshold)
     assert len(found.sizes) > 1
     assert [size for size, value in found.sizes.items() if value <= threshold] == [max(found.sizes)]
-    problems = [GRIPPER.problem(size, number) for size in found.sizes for number in range(1, 6)]
-    lengths = [shortest(each) for each in {each.sha256: each for each in problems}.values()]
-    assert found.actions == pytest.approx(fmean(length for length in lengths if length <= BOUND))
+    for size, lengths in found.lengths.items():
+        known = [shortest(GRIPPER.problem(size, number)) for number in range(1, 6)]
+        assert lengths == tuple(length if length <= BOUND else 0 for length in known)
 
 
 def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
@@ -237,7 +237,7 @@ def test_given_problems_are_grouped_by_size_and_a_problem_that_is_drawn_twice_co
     """Coverage counts the problems drawn (algorithm 2, m of a size); each distinct one is solved once."""
     given = [walk(4, 1), walk(4, 3), walk(6, 1)]
     found = joint.coverage_of_given(WALKERS["wrong"], given, 10, sgp.experiments.DynamicConfig())
-    assert (found.sizes, found.actions) == ({4: 1 / 2, 6: 0.0}, 1)
+    assert (found.sizes, found.lengths) == ({4: 1 / 2, 6: 0.0}, {4: (0, 1), 6: (0,)})
     assert found.milliseconds > 0
     doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # initial room of the walker in a corridor of four rooms, by number
     monkeypatch.setattr(ProblemSource, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))

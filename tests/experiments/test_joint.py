@@ -128,10 +128,12 @@ def test_the_first_of_equally_good_checkpoints_is_selected():
     one = joint.Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
     other = joint.Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
-    shorter = replace(one, sizes={16: 0.5, 17: 1.0}, actions=20.0)
-    assert joint._selected([replace(one, actions=21.0), shorter])["dynamic"] == 1, "of one coverage, by shorter plans"
-    longer = replace(shorter, actions=20.3)
-    assert joint._selected([longer, shorter])["dynamic"] == 0, "about as short, and faster by its place"
+    long = replace(one, lengths={16: (10, 30), 17: (0, 50)})
+    short = replace(one, sizes={16: 0.5, 17: 0.5}, lengths={16: (0, 10), 17: (0, 25)})
+    assert joint._quality([long, short]) == pytest.approx([(1 + 1 / 3) / 2 + 1 / 4, 1])
+    assert joint._selected([long, short])["dynamic"] == 1, "three of four plans, but twice to three times as long"
+    alike = replace(short, lengths={16: (0, 10), 17: (0, 25.2)})
+    assert joint._selected([alike, short])["dynamic"] == 0, "about as good, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
     sheet = joint.joint_table(joint.JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
@@ -164,7 +166,7 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
     largest = max(each.size for each in joint.load_suite("state-centric").domains["gripper"].splits["train"])
     for each in found.checkpoints:
         assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
-    assert found.checkpoints[1].actions > largest
+    assert max(length for lengths in found.checkpoints[1].lengths.values() for length in lengths) > largest
 
 
 def corridors(folder, texts, domain=PDDL):
