@@ -189,7 +189,7 @@ class Task:
             instances, result = self.lifted.search(fluents, abstraction, limits, few)
         else:
             instances, result = self._searched_model.search(fluents, abstraction, limits, representatives)
-        return Candidates(self, state, fluents, result, instances)
+        return Candidates(self, state, result, instances)
 
     def after(self, state: State, action: Action) -> State:
         """Return the state after an applicable action."""
@@ -294,16 +294,15 @@ class Task:
 class Candidates(Sequence[Successor]):
     """States found by a compiled search from one state.
 
-    `fluents` are the indices of the true fluents of `state`. Candidate i differs from `state` in `changed[indptr[i] :
-    indptr[i + 1]]`. `lengths` [n] are path lengths in actions. `goals` [n] marks goal states. `parents` [n] index the
-    full search result, -1 for `state`. `keys` [n] are those of the states.
+    Candidate i differs from `state` in `changed[indptr[i] : indptr[i + 1]]`. `lengths` [n] are path lengths in actions.
+    `goals` [n] marks goal states. `parents` [n] index the full search result, -1 for `state`. `keys` [n] are those of
+    the states.
     """
 
     def __init__(
         self,
         task: Task,
         state: State,
-        fluents: Ints,
         result: SearchResult,
         instances: Instances | None,
         places: range | None = None,
@@ -312,7 +311,7 @@ class Candidates(Sequence[Successor]):
         self._places = range(len(result.steps)) if places is None else places  # indices into the search result
         chosen, ends = slice(self._places.start, self._places.stop), self._places.stop + 1
         indptr = result.indptr[self._places.start : ends]
-        self.fluents, self.indptr, self.changed = fluents, indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
+        self.indptr, self.changed = indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
         self.parents, _, self.lengths, goals = np.ascontiguousarray(result.steps[chosen].T)
         self.goals = goals.astype(np.bool_)
         self.keys = rows_as_bytes(result.identities[chosen] ^ state.identity)
@@ -333,9 +332,14 @@ class Candidates(Sequence[Successor]):
         ]
         identities = identity_changes(indptr, changed)
         result = SearchResult(np.array(steps, np.int32).reshape(-1, 4), identities, indptr, changed)
-        made = cls(task, state, before, result, None)
+        made = cls(task, state, result, None)
         made._made = dict(enumerate(successors))
         return made
+
+    @property
+    def fluents(self) -> Ints:
+        """The indices of the state's true fluents; not kept here, because a rollout keeps many candidates."""
+        return self._task.fluent_array(self._state)
 
     @property
     def actions(self) -> list[Action]:
@@ -360,7 +364,7 @@ class Candidates(Sequence[Successor]):
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 return [self[place] for place in range(*index.indices(len(self)))]
-            part = Candidates(self._task, self._state, self.fluents, self._result, self._instances, self._places[index])
+            part = Candidates(self._task, self._state, self._result, self._instances, self._places[index])
             part._made = self._made
             return part
         place = self._places[index]
