@@ -234,8 +234,8 @@ def decision_cost() -> str:
         ratio = f"{of['mean'][20000] / of['mean'][200]:.1f}" if 20000 in of.index else ""
         lines.append((domain, *cells, ratio, f"{peak['value'].mean() / 1000:.1f}"))
     caption = (
-        "Milliseconds of CPU time of a decision (n problems), mean over 20 decisions after the first. A cell is empty "
-        "if the problem cannot be generated within 4 GB, or if two decisions take more than 60 s."
+        "Milliseconds of CPU time of a decision (n problems), mean over up to 20 decisions after the first. A cell is "
+        "empty if the problem cannot be generated within 4 GB, or if two decisions take more than 60 s."
     )
     day, cores, load = when(rows)
     words = f"Measured until {day}, {cores} cores, up to {load} processes at once."
