@@ -259,7 +259,10 @@ def show_recorded() -> None:
 
 def show_meanings() -> None:
     """When each kind of failure applies."""
-    st.markdown("If several apply, the first in this order is the title; the others are listed below the findings.")
+    st.markdown(
+        "If several apply, the first in this order counts; the others are listed below the findings. The title of a "
+        "card is the rank of the expert's action instead, if this is in the worse half of more than three candidates."
+    )
     st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.analysis.FailureKind))
 
 
@@ -298,7 +301,7 @@ def show_measured() -> None:
     ended = "are unsolved" if set(kinds) == set(unsolved["kind"]) else "ended in one of these ways"
     counted.caption(
         f"{len(shown)} of {len(chosen(sources.attempts()))} measured attempts of these domains, splits and planners "
-        f"{ended}. Only outcomes were stored. Select a row to open its rollout or to record it now."
+        f"{ended}. Select a row to open its rollout if one is recorded, else to record it now."
     )
     show_attempt(next(unsolved[unsolved["name"] == requested].itertuples(index=False), None))
     if shown.empty:

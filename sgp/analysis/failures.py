@@ -236,14 +236,16 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
     if given_up:
         lost = Counter(place for places in given_up.values() for place in places)
         (place, times), *_ = lost.most_common(1)
-        often = "once" if times == 1 else f"{times} times"
-        what = f"a satisfied goal was undone, most often '{words.sentence(goals[place])}' ({often})"
+        undone = f"'{words.sentence(goals[place])}'"
+        which = f", most often {undone} ({times} times)" if times > 1 else f", such as {undone}"
+        what = f"a satisfied goal was undone{which}"
         yield Remark(f"On {_of(given_up, recorded)} {what}", tuple(given_up))
     never = sorted(frozenset.intersection(*course))
     if never:
         some = ", ".join(f"'{words.sentence(goals[place])}'" for place in never[:3])
         which = f", such as {some}" if len(never) > 3 else f": {some}"
-        yield Remark(f"{len(never)} of {len(goals)} goals were never satisfied{which}", (len(recorded.steps) + 1,))
+        verb = "was" if len(never) == 1 else "were"
+        yield Remark(f"{len(never)} of {len(goals)} goals {verb} never satisfied{which}", (len(recorded.steps) + 1,))
     counts = [len(each) for each in course]
     best = counts.index(min(counts))
     if 0 < best < len(counts) - 1 and counts[-1] > counts[best]:

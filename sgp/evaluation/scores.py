@@ -305,6 +305,6 @@ def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosi
     sentence = (
         f"On larger problems the model ranks the expert's action first in {many:.0%} of the decisions; on smaller ones "
         f"in {few:.0%}. It leaves {1 - solved:.0%} of the larger problems unsolved; with perfect predictions "
-        f"{1 - perfect:.0%} would be unsolved, because of the features."
+        f"{1 - perfect:.0%} would be unsolved by greedy decoding, because of the features or the decoding."
     )
     return Diagnosis(sentence, shares)

@@ -407,7 +407,7 @@ def _recorded(
         "learned_from": split.domain,
         "most": split.max_transitions,
         "shots": split.shots,
-        "about": f"Of {len(looked_at)} steps that were looked at, the first model missed {sum(missed)} in some pool; "
+        "about": f"Of {len(looked_at)} steps, the first model missed {sum(missed)} with at least one candidate set; "
         f"{sum(missed[place] for place in places)} of these are among the {len(places)} that are shown. "
         f"{measured_here(run, 1)}",
         "domain_pddl": load_suite(split.suite).domain_pddl(domain),

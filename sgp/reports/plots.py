@@ -240,7 +240,7 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
     if len(theirs):
-        dashed = "; dashed: Scale as published, by validation" if metric == "coverage" else ""
+        dashed = "; dashed vertical lines: the paper's Scale, by validation" if metric == "coverage" else ""
         title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
     figure = _lines(frame, title, "objects", shown.title)
     for panel in panels:
@@ -333,8 +333,8 @@ def _counts(pairs: pd.DataFrame) -> str:
     x, y = pairs["x"].notna(), pairs["y"].notna()
     less, more = (pairs["x"] < pairs["y"]).sum(), (pairs["y"] < pairs["x"]).sum()
     return (
-        f"n = {len(pairs)}: both solve {(x & y).sum()} (less across {less}, less up {more}), "
-        f"across alone {(x & ~y).sum()}, up alone {(~x & y).sum()}, neither {(~x & ~y).sum()}"
+        f"n = {len(pairs)}: both solve {(x & y).sum()} (x-axis lower {less}, y-axis lower {more}), "
+        f"only x-axis {(x & ~y).sum()}, only y-axis {(~x & y).sum()}, neither {(~x & ~y).sum()}"
     )
 
 

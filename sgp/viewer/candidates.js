@@ -6,21 +6,21 @@ const ROWS_MOVING = 14; // of them, what fits into the table: the others follow 
 const MARKS = {
   chosen: ["✔", "chosen", "the planner takes it"],
   goal: ["★", "goal", "all goals are satisfied there"],
-  tied: ["=", "tied", "same lowest cost as another candidate"],
+  tied: ["=", "tied", "same cost as another candidate, the lowest of those considered"],
   visited: ["↺", "visited", "its state was visited before"],
   collapsed: ["≡", "same as", "identical to that candidate for the model; only one of them is considered"],
   rejected: ["✕", "rejected", "the model assigns infinite cost"],
-  expert: ["▲", "expert", "a state that the expert's plan reaches later than any state so far"],
+  expert: ["▲", "expert", "leads to a later state of the expert's plan than any reached so far"],
   forced: ["⚑", "forced", "selected by the user, not the model"],
-  best: ["◆", "best", "proved to be on a shortest plan"],
+  best: ["◆", "optimal", "proved to be on a shortest plan"],
   beam: ["∥", "beam", "kept in the beam beside the chosen one"],
   greedy: ["○", "greedy", "what greedy search would choose"],
 };
-const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to best", 1], ["path", 1], ["left", 1], ["open", 1], ["notes"]];
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to lowest", 1], ["path", 1], ["left", 1], ["open", 1], ["notes"]];
 const MEANINGS = {
   rank: "1 is the candidate that the model prefers",
   cost: "what the model gives the candidate: the lower, the better",
-  "Δ to best": "cost above the lowest",
+  "Δ to lowest": "cost above the lowest",
   path: "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
   left: "actions of a shortest plan from there; two numbers are a lower and an upper bound",
   open: "unsatisfied goals",

@@ -104,7 +104,7 @@ export function mountGuess(host, rollout, options = {}) {
     root.dataset.answered = known ? "yes" : "no";
     verdict.replaceChildren(...judged(at));
     listTitle.textContent = !step ? "No decision is left" : known ? "Options with the rank that the model gives them"
-      : `${plural(choices[at].length, "option")}: click or press a number`; // prettier-ignore
+      : `${plural(choices[at].length, "option")}${choices[at].length > KEYED ? `: click one, or press 1 to ${KEYED} for the first ${KEYED}` : ": click or press a number"}`; // prettier-ignore
     list.replaceChildren(...(step ? choices[at].map((each, which) => choice(step, each, which, known, guesses.get(at))) : []));
   }
 
@@ -128,7 +128,7 @@ export function mountGuess(host, rollout, options = {}) {
       const [symbol, ending] = endOf(rollout);
       return [`${symbol} The model's rollout ends here: ${ending}.`];
     }
-    if (!answered(at)) return ["Which action does the model take? Visited states are excluded."];
+    if (!answered(at)) return ["Which candidate does the model choose (one action or several)? Visited states are excluded."];
     const cheaper = choices[at].filter((each) => each.gap !== null && each.gap < models(step).gap).length;
     const path = cheaper ? ` (beam search passed over ${plural(cheaper, "cheaper candidate")})` : "";
     const taken = h("span", {}, h("code", {}, name(models(step))), path);

@@ -79,7 +79,8 @@ export function reasonsInWords(step, other, name, feature) {
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
   const because = !pro ? "; none of the listed features supports this choice" : `; largest contribution for it: ${part(pro, -1)} supports it)`;
   const against = contra ? `; largest against it: ${part(contra, 1)} opposes it)` : "";
-  return `Preferred over ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
+  const relation = Math.abs(total) <= LEAST_SHARE ? "Tied with" : "Preferred over";
+  return `${relation} ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
 }
 
 /** The panel of reasons; `render(at, rank)` fills it. */

@@ -182,9 +182,11 @@ class Tour:
 
     def _source(self, title: str) -> str:
         """Where the numbers of a stop come from."""
+        about = self.rollout.about
         if title == "Larger problems":
-            about = self.rollout.about
             return f"Attempts of suite {about.suite}, {about.domain}, seed {about.seed}; the picture shows one problem"
+        if title == "Training":
+            return f"One step of an expert plan for a training problem of {about.domain}"
         recorded, number = {
             "Another method": (self.contrast, self.data["contrast"]["step"]),
             "A failure": (self.failure, self.data["failure"]["step"]),

@@ -172,7 +172,7 @@ def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving
     steps = (["(p x)"], ()), (["(p y)"], ()), (["(q x)"], ["(p x)"]), (["(p x)"], ["(p y)"]), ((), ["(p x)"])
     found = dict(told(*([choice(f"(a {'xyz'[n % 3]})", 1.0, *each)] for n, each in enumerate(steps))))
     assert found["On 3 of 5 steps a satisfied goal was undone, most often '(p x)' (2 times)"] == (3, 4, 5)
-    assert found["1 of 3 goals were never satisfied: '(p z)'"] == (6,)
+    assert found["1 of 3 goals was never satisfied: '(p z)'"] == (6,)
     assert found["The best state was after step 2, with 1 of 3 goals open; at the end 3 are open"] == (2,)
     rejected = choice("(a x)", None, (), (), "rejected")
     found = told([choice("(a y)", 0.0, ["(q y)"]), rejected], outcome="refused", reason="no candidate: (a z)")

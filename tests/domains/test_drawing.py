@@ -148,7 +148,7 @@ def test_goals_that_hold_are_marked_and_no_others(made):
         # An atom that contradicts a goal atom may stay: marks depend on goal atoms alone.
         svg = draw_scene(text, replace(scene, atoms=atoms, goal=tuple(positive)))
         assert len({mark[0].text for mark in checks(svg)}) == len(held)
-        assert f"goals that hold: {len(held)} of {len(positive)}" in svg
+        assert f"satisfied goals: {len(held)} of {len(positive)}" in svg
     assert not checks(draw_goal(text, scene))
 
 

@@ -159,7 +159,7 @@ def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = (), 
     parts = [content, notes(scene, also, width, letters)]
     if scene.goal and not scene.partial:
         held = sum(map(scene.holds, scene.goal))
-        count = f"goals that hold: {held} of {len(scene.goal)}"
+        count = f"satisfied goals: {held} of {len(scene.goal)}"
         sentence = f"{sentence}; {count}"
         parts.append(words(count, 16, class_="goal-count"))
     stack = column(parts, gap=10)
