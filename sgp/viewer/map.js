@@ -201,7 +201,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   function notesOn(step, count, coincides) {
     const drawn = step.candidates.length;
     const notes = [drawn === count ? `Showing all ${plural(count, "candidate")}.` : `Showing the ${drawn} cheapest of ${count} candidates.`];
-    if (coincides) notes.unshift("The chosen state has the same projection (ring).");
+    if (coincides) notes.unshift("The chosen state is drawn where the current one is (ring).");
     if (isFar(step)) notes.unshift(`Out of distribution: the nearest training point (×) is ${farther(step.distance, map.usual)}.`);
     return notes.join(" ");
   }

@@ -234,6 +234,7 @@ class Tour:
             "contrast_decisions": len(self.contrast.steps),
             "contrast_actions": sum(len(step["candidates"][step["chosen"]]["actions"]) for step in self.contrast.steps),
             "failure_domain": self.failure.about.domain,
+            "failure_shown": self._failure_shown(),
             "beam": max(sum("beam" in each["marks"] for each in step["candidates"]) for step in self.rollout.steps),
             "diagnosis": "" if diagnosis is None else diagnosis.sentence,
             **self._answers(diagnosis),
@@ -257,6 +258,19 @@ class Tour:
             "other_largest": largest[1],
         }
 
+    def _failure_shown(self) -> str:
+        """The action that the planner selects in the state that is shown, and the rank of the expert's action."""
+        (step,) = self.failure.steps
+        order, candidates = ranked(step), step["candidates"]
+        rank = order.index(step["chosen"]) + 1
+        experts = [place for place, number in enumerate(order, start=1) if "expert" in candidates[number]["marks"]]
+        expert = f"; the expert's action is ranked {experts[0]}" if experts else ""
+        selected = " ".join(candidates[step["chosen"]]["actions"])
+        return (
+            f"Shown: the state before decision {self.data['failure']['step']}. The planner selects {selected}, ranked "
+            f"{rank} of {len(candidates)}{expert}."
+        )
+
     def _answers(self, diagnosis: Diagnosis | None) -> dict[str, str]:
         """Answers whose words depend on the recorded numbers."""
         graph, rollout = self.data["graph"], self.rollout
@@ -264,7 +278,7 @@ class Tour:
         for name, kind, colour in zip(graph["nodes"], graph["kinds"], graph["colours"][-1], strict=True):
             if kind == "object" and colour >= 0:
                 last[colour].append(name)
-        groups = [" and ".join(names) for names in last.values() if len(names) > 1]
+        groups = [f"{', '.join(names[:-1])} and {names[-1]}" for names in last.values() if len(names) > 1]
         near, drawn = self._nearest_on_map()
         agreeing = sum(map(operator.eq, near, drawn))
         this = near[self.step - 1] == drawn[self.step - 1]

@@ -264,7 +264,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     file.write_text(json.dumps(made))
     page = open_page(hostile)
     notes = page.locator(".map .notes")
-    words = "The chosen state has the same projection (ring). Showing the 1 cheapest of 2 candidates."
+    words = "The chosen state is drawn where the current one is (ring). Showing the 1 cheapest of 2 candidates."
     assert notes.inner_text() == words
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
