@@ -64,7 +64,7 @@ export function mountComparison(host, data, options = {}) {
     const pictures = new Map();
     const state = h("div", { class: "picture" });
     const title = h("h3", {});
-    const taken = h("p", { class: "taken" });
+    const taken = h("p", { class: "taken", tabindex: "0", role: "group", "aria-label": "Next action" });
     const element = h("div", { class: "compared" },
       h("h2", {}, side.model, h("small", {}, `${symbol} ${ending}, ${plural(length, "action")}`)),
       h("section", {}, title, state), taken); // prettier-ignore

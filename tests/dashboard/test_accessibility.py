@@ -1,4 +1,4 @@
-"""Every page in both themes: violations of WCAG found by axe, and requests that fail."""
+"""Every page in both themes and several sizes: violations of WCAG found by axe, requests that fail, and its width."""
 
 from importlib.resources import files
 
@@ -9,13 +9,16 @@ from tests.browsing import watched
 pytestmark = pytest.mark.browser
 SECONDS = 90_000
 PAGES = ("", "rollout", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
+# Theme and size in CSS pixels; 911 x 512 is 1366 x 768 at a zoom of 150 %.
+SCREENS = [("light", 1366, 768), ("dark", 1366, 768), ("light", 911, 512), ("dark", 800, 600), ("dark", 1920, 1080)]
 # Streamlit's file box is a <section role="presentation"> with a name: its own markup, which no page can change.
 STREAMLITS_OWN = {"presentation-role-conflict"}
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module", params=SCREENS, ids=lambda screen: "-".join(map(str, screen)))
 def page(request, browser, address):
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme=request.param)
+    theme, width, height = request.param
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
     page = watched(context.new_page())
     page.set_default_timeout(SECONDS)
     page.goto(f"{address}/rollout")
@@ -39,10 +42,11 @@ def violations(page):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_on_a_page(page, address, name):
+def test_axe_finds_nothing_on_a_page_and_it_fits_the_width(page, address, name):
     page.goto(f"{address}/{name}")
     page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid=stElementContainer]:visible")
     assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def test_axe_finds_nothing_beside_an_error(page, address):
