@@ -54,7 +54,7 @@ export function mount(host, rollout, options = {}) {
   };
   for (let rank = 0; rank < 10; rank += 1) bindings[(rank + 1) % 10] = () => pick(rank);
   const marks = marksOf(rollout);
-  const retryButton = button("find better actions", "Find better actions at the marked steps (r)", retry);
+  const retryButton = button("retry", "Find better actions at the marked steps (r)", retry);
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
@@ -185,7 +185,7 @@ export function mount(host, rollout, options = {}) {
     const mark = marks?.find((each) => each.place === walk.at);
     if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Pick an action that does not.`];
     const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);
-    const better = rank === step.chosen && mark && step.best.length ? `; proved to be on a shortest plan: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(", ")}` : "";
+    const better = rank === step.chosen && mark && step.best.length ? `; on a shortest plan: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(", ")}` : "";
     const gaveAway = loss ? `; ${loss}${better}` : "";
     return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }
