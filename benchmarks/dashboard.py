@@ -137,7 +137,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.goto(f"{address}/failures")
     page.locator(".failures.list").wait_for()
     times = []
-    for view, words in (("measured attempts", "Only outcomes"), ("recorded rollouts", "at the failure")) * 6:
+    for view, words in (("measured attempts", "Select a row"), ("recorded rollouts", "at the failure")) * 6:
         page.wait_for_selector("[data-test-script-state=notRunning]")  # wait until the text of the earlier view is gone
         button = page.get_by_role("radio", name=view)
         times.append(timed(page, button.click, page.get_by_text(words).first.wait_for))
