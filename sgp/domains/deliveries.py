@@ -40,7 +40,7 @@ def _barman(rng: Generator, shots: int, ingredients: int, cocktails: int) -> str
         init += [f"(cocktail-part1 {mix} {liquids[first]})", f"(cocktail-part2 {mix} {liquids[second]})"]
     wanted = [*mixes, *(pick(rng, [*liquids, *mixes]) for _ in range(shots - 1 - cocktails))]
     order = rng.permutation(len(wanted)).tolist()
-    goal = [f"(contains {glass} {wanted[place]})" for glass, place in zip(glasses, order, strict=False)]
+    goal = [f"(contains {glass} {wanted[place]})" for glass, place in zip(glasses[:-1], order, strict=True)]
     objects = {"hand": ["left", "right"], "level": _LEVELS, "dispenser": taps, "shaker": ["shaker1"], "shot": glasses}
     objects |= {"ingredient": liquids, "cocktail": mixes}
     return problem_pddl(f"barman-{shots}-{ingredients}-{cocktails}", "barman", typed(objects), init, goal)
