@@ -64,6 +64,20 @@ def expect_playing_beyond(page, places):
     page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=30_000)
 
 
+def choose(page, box, option, attempts=12):
+    """Choose an option of a select box; open its list again where the page was drawn anew, which closes it."""
+    from playwright.sync_api import TimeoutError as Timeout
+
+    for attempt in range(1, attempts + 1):
+        page.get_by_role("combobox", name=box).press("ArrowDown")
+        try:
+            page.get_by_role("option", name=option).click(timeout=10_000)
+            break
+        except Timeout:
+            if attempt == attempts:
+                raise
+
+
 def press(page, *keys):
     for key in keys:
         page.keyboard.press(key)

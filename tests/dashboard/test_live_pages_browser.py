@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import sgp
-from tests.browsing import LETTERS, expect, expect_step, expect_stop, lane_words, press, serving, watched
+from tests.browsing import LETTERS, choose, expect, expect_step, expect_stop, lane_words, press, serving, watched
 from tests.conftest import COURIER
 
 pytestmark = pytest.mark.browser
@@ -93,9 +93,7 @@ def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
     page = open_("own_problem")
     page.get_by_role("button", name="Blocksworld").click()
     page.wait_for_selector("text=Domain blocksworld: 5 objects")
-    page.wait_for_selector("[data-test-script-state=notRunning]")  # a page that is drawn anew closes the list
-    page.get_by_role("combobox", name="Model").press("ArrowDown")
-    page.get_by_role("option", name=beam.rpartition(" seed ")[0]).click()
+    choose(page, "Model", beam.rpartition(" seed ")[0])
     page.wait_for_selector("[data-test-script-state=notRunning]")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector('.sgp[data-step="0"]')
