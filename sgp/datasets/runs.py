@@ -126,11 +126,11 @@ class Run:
 
     @property
     def second(self) -> Run:
-        """The second best planner of a training that selected this one; it is saved in the same folder."""
+        """The second planner of the training that selected this one; it is saved in the same folder."""
         second = self.record["facts"].get("second")
         if second is None:
             raise ConfigurationError(
-                f"{self.folder} holds one planner alone, where a portfolio needs the second best of a training, too; "
+                f"{self.folder} holds one planner alone, where a portfolio also needs the second of a training; "
                 "train it again with '--by dynamic', or use another decoding"
             )
         return Run(self.folder, {**self.record, **second}, SECOND)

@@ -61,6 +61,7 @@ logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
+_SELECTION = {"tolerance": TOLERANCE, "second": "complement"}  # rules by which checkpoints are selected
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 _DONE = "snapshots.json"
 
@@ -241,7 +242,7 @@ def train_jointly(
     libraries = recorded_libraries(learner)
     with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
     decodings = [asdict(decoding) for decoding in planning.decodings.values()]
-    facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, TOLERANCE, seed]
+    facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, _SELECTION, seed]
     facts += [data.sha256, trial.bound, asdict(rules), run_store.library_versions(libraries)]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {
@@ -264,11 +265,11 @@ def train_jointly(
         else:
             done.append(replace(same, name=checkpoint.name))
         write_json(folder / _DONE, [asdict(validated) for validated in done])
-        needed = (*_selected(done).values(), _second(done) if with_second else None)
-        for number in set(range(len(done))).difference(needed):
-            shutil.rmtree(folder / str(number), ignore_errors=True)
+        if not rules.multiples:  # a later one changes no earlier one's score
+            _keep_selected(folder, done, with_second)
         watch(done[-1])
     best, second = _selected(done), _second(done) if with_second else None
+    _keep_selected(folder, done, with_second)
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside_best = None
@@ -276,6 +277,13 @@ def train_jointly(
             selection["second"], beside_best = done[second].name, open_run(folder / str(second))
         _save(open_run(folder / str(best[by])), key, selection, beside_best)
     return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
+
+
+def _keep_selected(folder: Path, checkpoints: Sequence[Validated], with_second: bool) -> None:
+    """Remove the runs of the checkpoints that no validation selects."""
+    needed = (*_selected(checkpoints).values(), _second(checkpoints) if with_second else None)
+    for number in set(range(len(checkpoints))).difference(needed):
+        shutil.rmtree(folder / str(number), ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -332,10 +340,26 @@ def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
 
 
 def _second(checkpoints: Sequence[Validated]) -> int | None:
-    """The place of the first that is second best by dynamic validation; None if all are equivalent."""
+    """The place of the checkpoint that a portfolio tries after the best; None if all are equivalent.
+
+    With lengths of plans it is the one that solves most of what the best by dynamic validation leaves unsolved, of
+    several the best of them; otherwise the second best.
+    """
     best = checkpoints[_selected(checkpoints)["dynamic"]]
     others = [place for place, other in enumerate(checkpoints) if replace(other, name=best.name) != best]
+    gains = {place: _gain(best, checkpoints[place]) for place in others}
+    largest = max(gains.values(), default=0.0)
+    others = [place for place in others if gains[place] == largest]
     return _first_best(checkpoints, others, "dynamic") if others else None
+
+
+def _gain(best: Validated, other: Validated) -> float:
+    """The coverage, summed over sizes, of problems that `other` solves and `best` does not; 0 without lengths."""
+    gain = 0.0
+    for size, lengths in other.lengths.items():
+        found = best.lengths.get(size, (0,) * len(lengths))
+        gain += mean(own > 0 and not solved for own, solved in zip(lengths, found, strict=True))
+    return gain
 
 
 def _first_best(checkpoints: Sequence[Validated], places: Sequence[int], by: By) -> int:

@@ -61,7 +61,7 @@ class JumpDecoding(BeamDecoding):
     noise_after: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
     restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
     seed: int = 0  # of the noise
-    portfolio: bool = False  # unsolved problems go to the training's second-best planner before restarts
+    portfolio: bool = False  # unsolved problems go to the training's second planner before restarts
     search: bool = False  # problems unsolved after half of the time limit go to LAMA
 
     def __post_init__(self) -> None:

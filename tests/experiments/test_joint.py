@@ -35,7 +35,7 @@ def method(home, monkeypatch):
 
 
 def train(**arguments):
-    return joint.train_jointly("contrastive-jumps", "logistics", "scaling", config=RULES, **arguments)
+    return joint.train_jointly("contrastive-jumps", "logistics", "scaling", **{"config": RULES, **arguments})
 
 
 def test_every_validation_selects_from_the_same_checkpoints(method, home):
@@ -113,6 +113,15 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
 
 
 @pytest.mark.slow
+def test_checkpoints_whose_score_later_ones_change_are_kept_to_the_end(method, home):
+    counts, rules = [], joint.DynamicConfig(problems=1, multiples=(1.5, 2.0), seconds=5.0)
+    found = train(config=rules, watch=lambda _: counts.append(len(list(home.glob("joint/*/[0-9]")))))
+    assert counts == [1, 2]
+    assert all(found.checkpoints[place].lengths for place in found.selected.values())
+    assert len(list(home.glob("joint/*/[0-9]"))) == len({*found.selected.values(), joint._second(found.checkpoints)})
+
+
+@pytest.mark.slow
 def test_a_state_centric_planner_is_selected_among_rounds(home):
     tiny = {"parts": "2", "wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
     found = joint.train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
@@ -136,6 +145,16 @@ def test_the_first_of_equally_good_checkpoints_is_selected():
     assert joint._selected([alike, short])["dynamic"] == 0, "about as good, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
+    gap, fast = (
+        replace(long, name="gap", lengths={16: (9, 9), 17: (9, 0)}),
+        replace(long, lengths={16: (9, 9), 17: (0, 0)}),
+    )
+    fills = replace(long, name="fills", lengths={16: (0, 0), 17: (0, 99)})
+    assert joint._second([gap, fast, fills]) == 2, "a portfolio needs it for the problem that the best does not solve"
+    assert joint._second([gap, fast]) == 1
+    first, later = replace(long, lengths={16: (10, 20)}), replace(long, name="later", lengths={16: (21, 10)})
+    short = replace(long, name="short", lengths={16: (5, 0)})
+    assert [joint._selected([first, later])["dynamic"], joint._selected([first, later, short])["dynamic"]] == [0, 1]
     sheet = joint.joint_table(joint.JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 
