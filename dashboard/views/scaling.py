@@ -3,7 +3,7 @@
 import pandas
 import sources
 import streamlit as st
-from basics import css, in_order, plain, run_page
+from basics import css, in_order, plain, run_page, several
 
 import sgp
 from sgp.evaluation.scores import parse_scores
@@ -52,7 +52,7 @@ def main() -> None:
         own = curves[curves["domain"] == domain]
         with planner_column:
             names = in_order(own["planner"])
-            chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
+            chosen = several("Planners", names, "planners", sources.about_all(names))
         show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
     st.html(f'{STYLE}<div class="scores">{scaling_table(scores).html()}</div>')
 

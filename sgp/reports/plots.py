@@ -88,6 +88,10 @@ def _lines(frame: pd.DataFrame, title: str, x: str, y: str, unit: str = "objects
     )  # fmt: skip
     figure.update_traces(hovertemplate=f"%{{x}} {unit}: %{{y:.2f}}, n = %{{customdata[0]}}")
     figure.update_traces(marker_size=6 if frame["x"].nunique() <= 40 else 4)
+    lines = [(trace, trace.xaxis, tuple(trace.x), tuple(trace.y)) for trace in figure.data]
+    for place, (trace, *points) in enumerate(lines):  # equal curves: the ones below are wider
+        above = sum(points == others for _, *others in lines[place + 1 :])
+        trace.update(line_width=2 + 6 * above, opacity=0.5 if above else 1)
     panels = list(dict.fromkeys(frame["panel"]))
     traces = {trace.name: trace for trace in figure.data}
     for (planner, panel), line in frame.groupby(["planner", "panel"], sort=False) if "low" in frame else ():
@@ -240,9 +244,12 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
     if len(theirs):
-        dashed = "; dashed vertical lines: the paper's Scale, by validation" if metric == "coverage" else ""
+        dashed = "; dashed vertical lines: published Scale, by the selecting validation" if metric == "coverage" else ""
         title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
     figure = _lines(frame, title, "objects", shown.title)
+    if any(trace.line.width and trace.line.width > 2 for trace in figure.data):
+        below = "<br><sup>wide line: the same values as the line drawn on it</sup>"
+        figure.update_layout(title_text=title + below)
     for panel in panels:
         place, of_domain, known = _place(panels, panel), sized[sized["domain"] == panel], scaling_sizes(panel)
         if metric == "coverage":  # the share with a known plan: the maximum over planners, whose problems are equal
