@@ -190,7 +190,7 @@ def _idle(recorded: Recorded) -> Iterator[Remark]:
         example = words_of(recorded.domain).sentence(Action(*atom_of(common)))
         what = f"an action that changes nothing ranks first, such as '{example}'"
         why = "the current state is nearer to the prediction than any successor"
-        yield Remark(f"On {_of(found, recorded)} {what}: {why}. Such an action is never taken", tuple(found))
+        yield Remark(f"On {_of(found, recorded)} {what}: {why}. Such an action is never chosen", tuple(found))
 
 
 def _circles(recorded: Recorded) -> Iterator[Remark]:
@@ -216,7 +216,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             ranks.append(len(before) + 1)
     if found:
         what = "there were better-ranked successors besides the current state, and all had been visited"
-        what += f"; the median rank taken was {median(ranks):g}"
+        what += f"; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
@@ -258,34 +258,40 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
 
 def _off(recorded: Recorded) -> Iterator[Remark]:
     """Where it leaves the expert's plan, and how the model ranks the expert's action there."""
-    for number, rank, step in _first_departure(recorded):
+    for number, rank, expert, step in _first_departure(recorded):
         what = "the expert's action is not among the candidates"
-        if rank is not None:
-            cost = sorted(map(cost_of, step["candidates"]))[rank - 1]
-            taken = cost_of(step["candidates"][step["chosen"]])
-            equal = cost < math.inf and abs(cost - taken) <= tie_margin(cost)
+        if expert is not None:
+            cost, chosen = cost_of(expert), cost_of(step["candidates"][step["chosen"]])
             what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
-            what += ", at the same cost as the chosen one" if equal else ""
+            if cost < math.inf and abs(cost - chosen) <= tie_margin(cost):
+                what += ", at the same cost as the chosen one"
+            elif cost < chosen:
+                visited = "its state had been visited"
+                why = visited if "visited" in expert["marks"] else "the final path of the beam does not contain it"
+                what += f"; it costs less than the chosen one, but {why}"
         yield Remark(f"The rollout leaves the expert's plan at step {number}; {what}", (number,))
 
 
-def _first_departure(recorded: Recorded) -> Iterator[tuple[int, int | None, Mapping[str, Any]]]:
-    """The step that leaves the expert's plan, if one does, and the rank of the expert's action there."""
+def _first_departure(
+    recorded: Recorded,
+) -> Iterator[tuple[int, int, Mapping[str, Any] | None, Mapping[str, Any]]]:
+    """The step that leaves the expert's plan, if one does, with rank and candidate of the expert's action there."""
     for number, step, plan, follows in _beside_expert(recorded):
         if not plan:
             return
         if not follows:
-            theirs = [cost_of(each) for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
-            better = [each for each in step["candidates"] if theirs and cost_of(each) < min(theirs)]
-            yield number, 1 + len(better) if theirs else None, step
+            theirs = [each for each in step["candidates"] if each["actions"] == plan[: len(each["actions"])]]
+            expert = min(theirs, key=cost_of, default=None)
+            better = [each for each in step["candidates"] if expert is not None and cost_of(each) < cost_of(expert)]
+            yield number, 1 + len(better), expert, step
             return
 
 
 def headline(recorded: Recorded, failure: Failure) -> Finding | Remark:
     """What explains a failure best: an expert's action that is ranked in the worse half, else the primary finding."""
     with recorded.reading():
-        for number, rank, step in _first_departure(recorded):
-            if rank is not None and 2 * rank > len(step["candidates"]) > 3:
+        for number, rank, expert, step in _first_departure(recorded):
+            if expert is not None and 2 * rank > len(step["candidates"]) > 3:
                 return Remark(f"the model ranks the expert's action {rank} of {len(step['candidates'])}", (number,))
     return failure.primary
 

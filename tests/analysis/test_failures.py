@@ -161,7 +161,7 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     open_ = choice("(a z)", 0.3, ["(far)"])
     sentence, steps = told([go, *shut], [open_])[0]
     words = "On 1 of 2 steps there were better-ranked successors besides the current state, and all had been visited"
-    words += "; the median rank taken was 3"
+    words += "; the median rank of the chosen one was 3"
     assert (sentence[: len(words)], steps) == (words, (1,))
     tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
     words = "On 1 of 2 steps several candidates (up to 3) had the same cost, and their order in the PDDL decided"
@@ -185,6 +185,12 @@ def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving
     second = [choice("(a z)", 1.0, ["(q z)"]), choice("(a x)", 2.0, ["(far)"]), choice("(a y)", 3.0, ["(q y)"])]
     words = "The rollout leaves the expert's plan at step 2; the model ranks the expert's action 3 of 3"
     assert told(first, second, expert=expert)[-1] == (words, (2,))
+    second[2]["cost"] = 0.5
+    sentence, _ = told(first, second, expert=expert)[-1]
+    why = "the final path of the beam does not contain it"
+    assert sentence.endswith(f"1 of 3; it costs less than the chosen one, but {why}")
+    second[2]["marks"].append("visited")
+    assert told(first, second, expert=expert)[-1][0].endswith("but its state had been visited")
     found = told(first, second[:2], expert=expert)
     assert found[-1][0].endswith("the expert's action is not among the candidates")
     assert not any("expert" in sentence for sentence, _ in told(first, expert=expert))
