@@ -30,10 +30,12 @@ PLACE = ("domain", "suite", "split", "problem")  # of an instance
 MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
 LINK = "light-dark(#0067a5, #63b3ed)"
-READING = """Coverage with 95 % Wilson interval (n = instances, or instances distinct up to object renaming), mean \
-over seeds; every plan was validated by VAL. "paper": published value ± SD over seeds, on other instances of the same \
-sizes. Darker = higher coverage. Rows: the suite's own method, references that learn nothing (ref., always shown), \
-other methods; best variants first. Click a heading to sort, a cell to list its failures."""
+READING = """A cell has the mean coverage over seeds, ± its standard deviation over them unless this is 0, and the \
+95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
+Every plan was validated by VAL. After "paper": the published value, on other instances of the same sizes and as many; \
+± is printed there only if the paper reports one above 0, and the interval is computed here. Darker: higher coverage. \
+Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best variants first. \
+Click a heading to sort, a cell to list its failures."""
 
 
 def open_cell(key: str) -> None:
