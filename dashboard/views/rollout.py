@@ -170,7 +170,7 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     recorded, choices = chosen(rollouts)
     others = decodings(recorded, recorded.place, sources.stamp())
     if len(others) > 1:
-        about = "beam: keeps several paths; greedy: takes the best candidate of every step"
+        about = "beam: keeps several paths; greedy: chooses the best candidate of every step"
         choices.append({"name": DECODING, "options": list(others), "chosen": decoding_of(recorded), "about": about})
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)

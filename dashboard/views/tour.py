@@ -11,7 +11,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.evaluation.scores import Diagnosis, diagnose_splits
 
 KEYS = "Keys: ← and → change the stop, a shows the answer, p presents, Esc leaves."
-GUESS = "Guess first: which action does the model take?"
+GUESS = "Guess first: which action does the model choose?"
 CSS = css("tour")
 draw = st.components.v2.component(
     "sgp_tour_picture", html='<div class="row"></div>', css=CSS, js=sgp.viewer.script("tour")
@@ -64,10 +64,10 @@ def show_presented(stop: int) -> None:
         st.button("Leave", type="tertiary", on_click=present, args=(False,))
 
 
-def choose(label: str, name: str, options: Sequence[int]) -> int:
+def choose(label: str, name: str, options: Sequence[int], default: int) -> int:
     """A number of the address; buttons, because the arrow keys change the stop."""
-    requested = number(name, options[0])
-    chosen = requested if requested in options else options[0]
+    requested = number(name, default)
+    chosen = requested if requested in options else default
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(label, width="content")
         for each in options:
@@ -84,10 +84,10 @@ def guessed(found: sgp.viewer.Tour) -> bool:
         return st.toggle("Show the ranking without a guess", key="tour shown")
     rank = found.order.index(names.index(guess)) + 1
     if names.index(guess) == found.chosen:
-        st.success(plain(f"Yes: the model takes {guess}, rank {rank} of {len(names)}."))
+        st.success(plain(f"Yes: the model chooses {guess}, rank {rank} of {len(names)}."))
     else:
-        taken = names[found.chosen]
-        st.warning(plain(f"No: {guess} is rank {rank} of {len(names)} for the model; it takes {taken}."))
+        chosen = names[found.chosen]
+        st.warning(plain(f"No: {guess} is rank {rank} of {len(names)} for the model; it chooses {chosen}."))
     return True
 
 
@@ -131,8 +131,8 @@ def main() -> None:
     presenting = st.query_params.get("present") == "yes"
     st.html(f"<style>{css('tour_page')}{css('tour_presented') if presenting else ''}</style>")
     (show_presented if presenting else show_bar)(place)
-    level = choose("Round", "round", range(found.rounds + 1)) if titles[place] == "Colours" else 0
-    size = choose("Objects", "size", found.sizes) if titles[place] == "Larger problems" else None
+    level = choose("Round", "round", range(found.rounds + 1), 0) if titles[place] == "Colours" else 0
+    size = choose("Objects", "size", found.sizes, found.opening_size) if titles[place] == "Larger problems" else None
     stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None, size)
     st.markdown(plain(stop.words))
     if titles[place] == "Nearest successor":

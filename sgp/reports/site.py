@@ -197,15 +197,16 @@ def _tour_page(tour: Tour, played: str) -> str:
     diagnosis = diagnose_splits(scores, "interpolation", "extrapolation")
     body, drawn = [f'<p><button id="present" hidden>Present</button> {_PRESENT}</p>'], list[object]()
     for place, title in enumerate(tour_titles()):
-        dial, values = {"Colours": ("level", range(tour.rounds + 1)), "Larger problems": ("size", tour.sizes)}.get(
-            title, ("", [0])
-        )
+        dial, values, opening = {
+            "Colours": ("level", range(tour.rounds + 1), 0),
+            "Larger problems": ("size", tour.sizes, tour.opening_size),
+        }.get(title, ("", [0], 0))
         stops = [tour.stop(place, diagnosis=diagnosis, **({dial: value} if dial else {})) for value in values]
         body.append(f'<section class="stop"><h2>{place + 1} {title}</h2>')
         if dial:
-            marks = "".join(f'<option value="{value}">{value}</option>' for value in values)
+            marks = "".join(f"<option{' selected' * (value == opening)}>{value}</option>" for value in values)
             body.append(f"<p><label>{_DIALS[dial]} <select>{marks}</select></label></p>")
-        first = stops[0]
+        first = stops[list(values).index(opening)]
         body.append(f'<p class="words">{escape(first.words)}</p><div class="row" data-stop="{len(drawn)}"></div>')
         if title == "Whole plan" and played:
             body.append(f"<p>{link(played, 'Step through this plan')}</p>")

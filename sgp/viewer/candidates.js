@@ -4,7 +4,7 @@ const ROWS = 60; // candidates shown before "show all"
 const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
 
 const MARKS = {
-  chosen: ["✔", "chosen", "the planner takes it"],
+  chosen: ["✔", "chosen", "the planner moves there"],
   goal: ["★", "goal", "all goals are satisfied there"],
   tied: ["=", "tied", "same cost as another candidate, the lowest of those considered"],
   visited: ["↺", "visited", "its state was visited before"],
@@ -16,14 +16,14 @@ const MARKS = {
   beam: ["∥", "beam", "kept in the beam beside the chosen one"],
   greedy: ["○", "greedy", "what greedy search would choose"],
 };
-const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to lowest", 1], ["path", 1], ["left", 1], ["open", 1], ["notes"]];
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to lowest", 1], ["path cost", 1], ["actions left", 1], ["open goals", 1], ["notes"]];
 const MEANINGS = {
   rank: "1 is the candidate that the model prefers",
   cost: "what the model gives the candidate: the lower, the better",
   "Δ to lowest": "cost above the lowest",
-  path: "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
-  left: "actions of a shortest plan from there; two numbers are a lower and an upper bound",
-  open: "unsatisfied goals",
+  "path cost": "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
+  "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound",
+  "open goals": "goals that are not satisfied there",
 };
 const LEGEND = [...Object.entries(MEANINGS), ...Object.values(MARKS).map(([, word, meaning]) => [word, meaning])]
   .map(([word, meaning]) => `${word}: ${meaning}`).join("; "); // prettier-ignore
@@ -32,7 +32,7 @@ const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 
 /**
  * The table; `beam`: with costs of paths; `bounds`: with actions left. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
- * `pick` hears of ranks that are chosen by click or key, `point` of those under the pointer (null: of none any more).
+ * `pick` hears of ranks that are selected by click or key, `point` of those under the pointer (null: of none any more).
  */
 function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point, showAll }) {
   const title = h("h3", {});

@@ -66,7 +66,7 @@ def cards(step: str, failures: str, tour: str, stops: int) -> str:
     ways = (
         (step, "Step through a plan", "decision by decision, with the candidates of each"),
         (failures, "Why plans fail", "recorded rollouts that do not reach the goal"),
-        (tour, "Learn the method", f"from a state to the selected action, in {stops} stops"),
+        (tour, "Learn the method", f"from a state to the chosen action, in {stops} stops"),
     )
     items = (f'<li><a href="{escape(to)}"><b>{title}</b>{escape(words)}</a></li>' for to, title, words in ways)
     return f"<ul class=cards>{''.join(items)}</ul>"

@@ -134,13 +134,13 @@ export function mountGuess(host, rollout, options = {}) {
     const taken = h("span", {}, h("code", {}, name(models(step))), path);
     if (choices[at].length < 2) return ["The only option was ", taken, ". Press → to continue."];
     const guessed = guesses.get(at);
-    if (guessed === null) return ["The model takes ", taken, ". Press → to continue."];
+    if (guessed === null) return ["The model chooses ", taken, ". Press → to continue."];
     const yours = step.candidates[guessed];
-    const agreed = guessed === step.chosen ? ["Yes: the model takes ", taken, " too"]
-      : equal(step, yours) ? ["Equally good: the model takes ", taken, " at the same cost"]
-      : ["No: the model takes ", taken, `; it ranks your action ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
+    const agreed = guessed === step.chosen ? ["Yes: the model chooses ", taken, " too"]
+      : equal(step, yours) ? ["Equally good: the model chooses ", taken, " at the same cost"]
+      : ["No: the model chooses ", taken, `; it ranks your action ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
     const known = step.candidates.some(experts);
-    const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert takes your action too" : "the expert does not take your action";
+    const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert chooses your action too" : "the expert does not choose your action";
     const loss = lossInWords(rollout.frames[at].left, yours);
     return [...agreed, `; ${also}.${loss ? ` As for your action, ${loss}.` : ""} Press → to continue.`];
   }

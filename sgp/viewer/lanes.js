@@ -1,6 +1,6 @@
 // The beam as lanes: the nodes that beam search kept at the decisions around a step, which of them lead on, and the path through them.
 
-const LANES = { width: 320, row: 15, top: 14, left: 132, pitch: 17, most: 4 }; // most: lanes that are drawn
+const LANES = { width: 320, row: 15, top: 14, left: 150, pitch: 17, most: 4 }; // most: lanes that are drawn
 const BEFORE = 2; // decisions drawn before the step, if there are so many
 
 /** The beam; `show(at)` draws the decisions around a step, `visit` hears of one that is clicked. Hidden where no beam was recorded. */
@@ -32,10 +32,10 @@ function drawLanes(rollout, { visit }) {
   function label(at, place, row) {
     const kept = rollout.steps[at].beam[place];
     const [chosen, end] = [place === rollout.steps[at].lane, droppedAt(at, place)];
-    const fate = chosen ? "✔" : end === null ? "" : `✕ ${end + 1}`;
+    const fate = chosen ? "✔ shown plan" : end === null ? "" : `ends at step ${end + 1}`;
     const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped at step ${end + 1}`;
     return s("text", { x: 0, y: y(row) + 4, "font-weight": chosen ? 700 : 400, fill: chosen ? "var(--blue)" : "var(--ink)" },
-      s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${place + 1}: ${number(kept[2])} ${fate}`); // prettier-ignore
+      s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${place + 1}: ${number(kept[2])}  ${fate}`); // prettier-ignore
   }
 
   function node(at, place, row, x) {

@@ -73,19 +73,20 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   });
   const drawing = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "points", role: "group",
     "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
-    line, apart, nearest, ...points.map((each) => each.element), arrow, ring, here, predicted); // prettier-ignore
-  const ground = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, context);
+    nearest, ...points.map((each) => each.element), arrow, ring, here, predicted); // prettier-ignore
+  const [ground, paths] = [[context], [line, apart]].map((drawn) => s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, ...drawn));
   const said = h("p", { class: "said" });
   const notes = h("p", { class: "notes" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
   const closer = h("button", { type: "button", "aria-pressed": String(zoomed), title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
   const caption = h("p", { class: "faint caption" });
+  const counted = document.createTextNode("candidates");
   const key = (sign, words) => h("span", {}, signOf(sign), words);
   const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), "training"),
     key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path"),
     ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
-    key(shape("chosen"), "chosen"), key(shape("candidate"), "candidates")]; // prettier-ignore
-  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, drawing),
+    key(shape("chosen"), "chosen"), key(shape("candidate"), counted)]; // prettier-ignore
+  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, paths, drawing),
     said, notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
 
   function pointsOf(step) {
@@ -95,8 +96,9 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   function choose(which) {
     projection = which;
     buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === which)));
-    const held = which === "PCA" ? `; they explain ${share} % of the variance of the training points` : "";
-    caption.textContent = caption.title = `2-D projection of a ${map.dimensions}-dimensional embedding: distances are distorted${held}. Exact costs are in the table.${
+    const held = which === "PCA" ? ` (${share} % of the variance)` : "";
+    caption.textContent = `${which} of ${map.dimensions} dimensions${held}: distances are distorted.`;
+    caption.title = `${caption.textContent} Exact costs are in the table.${
       states ? "" : " Each point is a transition. The model learns one target direction for all states; it lies far from the data and is not drawn."}`; // prettier-ignore
     frame(everything);
     show(...shown);
@@ -157,7 +159,9 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
     drawArrow(states ? state : path[path.length - 1], looked);
     said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
-    notes.textContent = notes.title = step ? notesOn(step, rollout.steps[at].candidates.length, coincides) : "";
+    notes.textContent = notes.title = notesOn(step, coincides);
+    const [drawn, all] = [step, rollout.steps[at]].map((each) => each?.candidates.length);
+    counted.data = drawn === all ? "candidates" : `the ${drawn} cheapest of ${all} candidates`;
   }
 
   const wordsOf = (candidate) => `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
@@ -198,11 +202,9 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     apart.setAttribute("d", found ? `M${atPlace(place(own))}L${atPlace(place(found))}` : "");
   }
 
-  function notesOn(step, count, coincides) {
-    const drawn = step.candidates.length;
-    const notes = [drawn === count ? `Showing all ${plural(count, "candidate")}.` : `Showing the ${drawn} cheapest of ${count} candidates.`];
-    if (coincides) notes.unshift("The chosen state is drawn where the current one is (ring).");
-    if (isFar(step)) notes.unshift(`Out of distribution: the nearest training point (×) is ${farther(step.distance, map.usual)}.`);
+  function notesOn(step, coincides) {
+    const notes = isFar(step) ? [`Far from training: the nearest training point (×) is ${farther(step.distance, map.usual)}.`] : [];
+    if (coincides) notes.push("The chosen state is drawn where the current one is (ring).");
     return notes.join(" ");
   }
 
@@ -213,5 +215,5 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
 
 /** A distance beside the one within which 99 % of the training points have another one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as the 99th percentile of nearest-neighbor distances in training` : "elsewhere, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as it is for 99 % of the training points` : "elsewhere, while the training points coincide";
 }

@@ -16,7 +16,7 @@ const KEYS = [
   ["m", "zoom the map to this step's points, or show all"],
   ["z", "toggle large view"],
 ];
-const BRANCH_KEY = ["b", "branch: continue from the picked candidate instead of the chosen one"]; // where the host can plan
+const BRANCH_KEY = ["b", "branch: continue from the selected candidate instead of the chosen one"]; // where the host can plan
 const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
@@ -94,7 +94,7 @@ export function mount(host, rollout, options = {}) {
         views,
         button("large", "Toggle large view (z)", enlarge),
         marks?.length ? retryButton : "",
-        options.onBranch ? button("branch here", "Continue from the picked candidate (b)", branch) : "",
+        options.onBranch ? button("branch here", "Continue from the selected candidate (b)", branch) : "",
       )), // prettier-ignore
     h(
       "header",
@@ -183,11 +183,11 @@ export function mount(host, rollout, options = {}) {
   function sentence(step, rank) {
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.${summary}`];
     const mark = marks?.find((each) => each.place === walk.at);
-    if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Pick an action that does not.`];
+    if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Select an action that does not.`];
     const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);
     const better = rank === step.chosen && mark && step.best.length ? `; on a shortest plan: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(", ")}` : "";
     const gaveAway = loss ? `; ${loss}${better}` : "";
-    return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
+    return [rank === step.chosen ? "Chosen " : "Selected ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }
 
   /** The tokens of the action that was written here, or last, each with its probability. */
@@ -252,9 +252,9 @@ export function mount(host, rollout, options = {}) {
 
   function branch() {
     const step = rollout.steps[walk.at];
-    if (!step) walk.say("The rollout ends here. Go back to a step and pick one of its candidates.");
+    if (!step) walk.say("The rollout ends here. Go back to a step and select one of its candidates.");
     else if (picked === null || picked === step.chosen)
-      walk.say("Pick another candidate first (its rank's digit, or a click in the table); then press b.");
+      walk.say("Select another candidate first (its rank's digit, or a click in the table); then press b.");
     else {
       walk.rest();
       options.onBranch(walk.at, picked);

@@ -2,6 +2,7 @@
 // compare the chosen candidate with one and the same other: the step's `next`, or whichever is pointed at.
 
 const LEAST_SHARE = 1e-9;
+const BRIEF = 64; // characters of a feature in the sentence
 
 /** The rank (from 0) that the chosen candidate of a step is compared with while rank is looked at; null where none is. */
 export const comparedWith = (step, rank) => (rank === step.chosen ? step.next : rank);
@@ -50,7 +51,7 @@ function saidOfChosen(step, candidate, rank) {
     const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or identical to others";
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;
   }
-  if (step.tie) return `; tied with rank ${next.rank}, so the first in PDDL order was taken${ties}`;
+  if (step.tie) return `; tied with rank ${next.rank}, so the first in PDDL order was chosen${ties}`;
   return `, the lowest${ties}${beyond}`;
 }
 
@@ -79,8 +80,15 @@ export function reasonsInWords(step, other, name, feature) {
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
   const because = !pro ? "; none of the listed features supports this choice" : `; largest contribution for it: ${part(pro, -1)} supports it)`;
   const against = contra ? `; largest against it: ${part(contra, 1)} opposes it)` : "";
-  const relation = Math.abs(total) <= LEAST_SHARE ? "Tied with" : "Preferred over";
+  const relation = Math.abs(total) <= LEAST_SHARE ? "Tied with" : "Chosen over";
   return `${relation} ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
+}
+
+/** The beginning of a long name of a feature, up to the end of one of its parts. */
+function brief(feature) {
+  if (feature.length <= BRIEF) return feature;
+  const end = Math.max(...[",", ";", " where"].map((each) => feature.lastIndexOf(each, BRIEF)));
+  return `${feature.slice(0, end > 0 ? end : BRIEF)} …`;
 }
 
 /** The panel of reasons; `render(at, rank)` fills it. */
@@ -110,7 +118,9 @@ function reasonsPanel(rollout, { name, schedule }) {
     const step = rollout.steps[at];
     const other = step ? comparedWith(step, rank) : null;
     const missing = unexplained(step, other);
-    said.textContent = said.title = missing || reasonsInWords(step, other, name, (each) => english[each]);
+    const sentence = (inBrief) => missing || reasonsInWords(step, other, name, (each) => inBrief(english[each]));
+    said.textContent = sentence(brief);
+    said.title = sentence((feature) => feature);
     const found = missing ? null : explanationOf(step, other);
     title.textContent = found ? `Feature contributions to the ${found.measure} (vs. rank ${other + 1})` : "Feature contributions: none";
     if (!details.open) return;
@@ -124,7 +134,7 @@ function reasonsPanel(rollout, { name, schedule }) {
       row.bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
       row.value.textContent = signed(-share);
       row.feature.textContent = raw ? rollout.features[feature] : english[feature];
-      row.feature.title = rollout.features[feature];
+      row.feature.title = `${english[feature]}\n${rollout.features[feature]}`;
       row.values.textContent = raw && chosen !== null ? `chosen ${short(chosen)}, other ${short(against)}` : "";
     });
   }

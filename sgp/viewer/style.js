@@ -63,9 +63,10 @@ const STYLE = `
 .sgp th { text-align: left; font-weight: 600; color: var(--faint); font-size: 12px; }
 .sgp th, .sgp td { padding: 2px 8px 2px 0; border: 0; vertical-align: top; }
 .sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { padding-right: 0; }
+.sgp .candidates th { white-space: normal; vertical-align: bottom; line-height: 1.2; }
 .sgp .candidates th:nth-child(1) { width: 36px; } .sgp .candidates th:nth-child(3) { width: 62px; }
 .sgp .candidates th:nth-child(4) { width: 68px; } .sgp .candidates th:nth-child(5) { width: 58px; }
-.sgp .candidates th:nth-child(6) { width: 56px; } .sgp .candidates th:nth-child(7) { width: 40px; } .sgp .candidates th:nth-child(8) { width: 88px; }
+.sgp .candidates th:nth-child(6) { width: 56px; } .sgp .candidates th:nth-child(7) { width: 46px; } .sgp .candidates th:nth-child(8) { width: 88px; }
 .sgp .pathless :is(th, td):nth-child(5), .sgp .boundless :is(th, td):nth-child(6) { display: none; }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(7)) { display: none; } } /* room for the actions */
 .sgp .candidates tbody tr { cursor: pointer; } .sgp .candidates tr.pointed { background: var(--panel); box-shadow: inset 3px 0 var(--orange); }

@@ -1,4 +1,4 @@
-"""The dashboard's tour: from a state to the selected successor, training, another method, and a failure."""
+"""The dashboard's tour: from a state to the chosen successor, training, another method, and a failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MARKS = ("chosen", "visited", "collapsed", "rejected", "goal")
 _OF_SIZES = ("Larger problems", "Next steps")
 _BLUE, _ORANGE = "#0072b2", "#d55e00"  # Okabe and Ito
 _MAP, _MARGIN = (560, 420), 24
-_MAP_LEGEND = "\u25a0 state, \u25c7 prediction, \u25cf selected, \u25cb candidates by rank, dots: training, line: plan"
+_MAP_LEGEND = "\u25a0 state, \u25c7 prediction, \u25cf chosen, \u25cb candidates by rank, dots: training, line: plan"
 _ARGUMENT = re.compile(r" at argument (\d+)")
 
 
@@ -93,7 +93,7 @@ class Tour:
 
     @property
     def chosen(self) -> int:
-        """The index of the candidate that the planner selected."""
+        """The index of the candidate that the planner chose."""
         return int(self._decision["chosen"])
 
     @property
@@ -120,6 +120,12 @@ class Tour:
         """The numbers of objects of the problems that both methods attempted, ascending."""
         first, other = (set(each["size"]) for each in self._attempts)
         return sorted(int(size) for size in first & other)
+
+    @cached_property
+    def opening_size(self) -> int:
+        """The smallest of `sizes`, larger than those of training, at which the other method solves more problems."""
+        larger = [size for size in self.sizes if size > self._largest_trained]
+        return next((size for size in larger if self._solved[size][0][0] < self._solved[size][1][0]), self.sizes[0])
 
     @cached_property
     def _attempts(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -165,7 +171,7 @@ class Tour:
                 "heading": "Distance to the prediction",
             },
             "Whole plan": {"scenes": self._plan() if title == "Whole plan" else ()},
-            "Larger problems": self._larger(size or self.sizes[0]) if title == "Larger problems" else {},
+            "Larger problems": self._larger(size or self.opening_size) if title == "Larger problems" else {},
             "Another method": self._contrast(),
             "A failure": {
                 "scenes": _scenes(self.failure, self.data["failure"]["atoms"])[:1],
@@ -176,7 +182,7 @@ class Tour:
         source = self._source(title)
         facts = self._facts(level, diagnosis)
         if title in _OF_SIZES:  # the attempts of all planners are read for these alone
-            facts |= self._facts_of_sizes(size or self.sizes[0])
+            facts |= self._facts_of_sizes(size or self.opening_size)
         words, question, answer = (each.format(**facts).strip() for each in texts)
         return Stop(words, question, answer, source, **parts.get(title, {}))
 
@@ -220,7 +226,7 @@ class Tour:
             "changed": len(data["training"]["change"]),
             "fractional": sum(not float(value).is_integer() for value in data["predicted"]),
             "nearest": f"{self._decision['candidates'][self.order[0]]['cost']:.3f}",
-            "selected": self.actions[self.chosen],
+            "chosen": self.actions[self.chosen],
             "rank": self.order.index(self.chosen) + 1,
             "candidates": len(self.actions),
             **{name: data["training"][name] for name in ("train", "transitions")},
@@ -247,7 +253,7 @@ class Tour:
         here, largest = ([f"{some} of {all_}" for some, all_ in self._solved[each]] for each in (size, self.sizes[-1]))
         return {
             "size": size,
-            "trained": max(entry.size for entry in self._suite_splits["train"]),
+            "trained": self._largest_trained,
             "first_solved": here[0],
             "other_solved": here[1],
             "limit_answer": f"From {beyond[0]} objects on, of the measured sizes."
@@ -259,15 +265,15 @@ class Tour:
         }
 
     def _failure_shown(self) -> str:
-        """The action that the planner selects in the state that is shown, and the rank of the expert's action."""
+        """The action that the planner chooses in the state that is shown, and the rank of the expert's action."""
         (step,) = self.failure.steps
         order, candidates = ranked(step), step["candidates"]
         rank = order.index(step["chosen"]) + 1
         experts = [place for place, number in enumerate(order, start=1) if "expert" in candidates[number]["marks"]]
         expert = f"; the expert's action is ranked {experts[0]}" if experts else ""
-        selected = " ".join(candidates[step["chosen"]]["actions"])
+        chosen = " ".join(candidates[step["chosen"]]["actions"])
         return (
-            f"Shown: the state before decision {self.data['failure']['step']}. The planner selects {selected}, ranked "
+            f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
             f"{rank} of {len(candidates)}{expert}."
         )
 
@@ -298,6 +304,11 @@ class Tour:
             else f"No: with perfect predictions {perfect:.0%} of the larger problems would be solved, instead of "
             f"{diagnosis.shares['coverage'][1]:.0%}.",
         }
+
+    @property
+    def _largest_trained(self) -> int:
+        """The size of the largest training problem."""
+        return max(entry.size for entry in self._suite_splits["train"])
 
     @property
     def _suite_splits(self) -> Mapping[str, tuple[Entry, ...]]:

@@ -146,9 +146,9 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     assert page.locator(".choice .why code").inner_text() == taken
     page.keyboard.press("2" if chosen["rank"] == 1 else "1")
     page.locator("tr.picked").wait_for()
-    assert page.locator(".choice .why").inner_text().startswith("Picked ")
+    assert page.locator(".choice .why").inner_text().startswith("Selected ")
     assert page.locator(".map .point").count() > 1
-    assert page.locator(".badge").get_by_text("chosen").get_attribute("title") == "the planner takes it"
+    assert page.locator(".badge").get_by_text("chosen").get_attribute("title") == "the planner moves there"
     page.wait_for_url("**step=4*")
     page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
     page.wait_for_url("**/what_if?*step=4*")
@@ -490,7 +490,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     chosen = " ".join(data["actions"][each] for each in step["candidates"][step["chosen"]]["actions"])
     page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
     page.wait_for_selector('.sgp.guess[data-answered="yes"]')
-    assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model takes")
+    assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model chooses")
     assert page.locator(".guess .score").inner_text().startswith(f"Matched the model {1 + agreed} of 2")
     page.wait_for_url("**step=2*")
     press(page, "ArrowRight", "a")

@@ -65,7 +65,7 @@ def lanes_of(page):
     lanes = page.locator(".sgp .lanes")
     assert lanes.is_visible()
     title, *kept = lane_words(page)
-    assert sum(label.endswith("✔") for label in kept) == 1
+    assert sum(label.endswith("✔ shown plan") for label in kept) == 1
     assert lanes.locator(".kept").count() >= len(kept)
     return title, len(kept)
 

@@ -251,14 +251,14 @@ def test_rounds_and_answers_of_the_tour_are_shown_and_it_ends_by_leading_on(open
         app = app.radio[0].set_value(tour.actions[place]).run()
         said = words(app)
         assert f"rank {rank} of {len(tour.order)}" in said
-        assert ("Yes: the model takes" in said) == (place == tour.chosen)
+        assert ("Yes: the model chooses" in said) == (place == tour.chosen)
     app = open_page("tour", stop="3")
     app = button(app, "2").click().run()
     assert "Shown: after round 2." in words(app)
     assert address(app)["round"] == "2"
     app = open_page("tour", stop=str(sgp.viewer.tour_titles().index("Larger problems") + 1))
     largest = tour.sizes[-1]
-    assert f"{tour.sizes[0]} objects: " in words(app)
+    assert f"{tour.opening_size} objects: " in words(app)
     assert f"{largest} objects: " in words(button(app, str(largest)).click().run())
     assert address(app)["size"] == str(largest)
     app = open_page("tour", stop=str(len(sgp.viewer.tour_titles())))

@@ -27,7 +27,7 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
         "Prediction": 2 * len(tour.data["embedding"]),
         "Map": len(tour.data["embedding"]),
         "Whole plan": len(tour.rollout.steps),
-        "Larger problems": tour.sizes[0],
+        "Larger problems": tour.opening_size,
         "Another method": tour.data["contrast"]["decisions"],
         "A failure": "12%",
     }
@@ -87,6 +87,8 @@ def test_sizes_show_the_measured_attempts_of_both_methods(tour):
         assert all(f">b{block}<" in drawn for block in range(1, size + 1))
         assert f">b{size + 1}<" not in drawn
     solved = select(attempts, **place, planner=about.planner.title, solved=True)["size"]
+    first, other = tour.stop(tour_titles().index("Larger problems")).bars
+    assert first["values"] < other["values"], "the stop opens at a size at which the methods differ"
     (least,) = re.findall(r"From (\d+) objects", answer(tour, "Larger problems"))
     assert int(least) == min(size for size in tour.sizes if size > solved.max())
 
