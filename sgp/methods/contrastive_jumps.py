@@ -68,6 +68,8 @@ _CANDIDATE_SETS: Sequence[tuple[Settings, Sequence[Settings]]] = (
     (_LONGEST_LOOKAHEAD, ({}, _WALK_GROWTH)),
     ({"candidates": "aiw"}, ({}, _WALK_GROWTH)),
 )
+# Parallel 4: candidates that are exp(4) times less probable than the chosen one are not taken with it.
+_RESTARTS = JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, parallel=4.0)
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
@@ -117,9 +119,9 @@ class ContrastiveJumps(MethodBase):
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "escaping": JumpDecoding(prune_dead_ends=True, noise_after=10),
-        "restarts": JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20),
-        PORTFOLIO: JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, portfolio=True),
-        "search": JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, search=True),
+        "restarts": _RESTARTS,
+        PORTFOLIO: replace(_RESTARTS, portfolio=True),
+        "search": replace(_RESTARTS, search=True),
     }
     ablations: Sequence[Settings] = method_settings(key)["ablations"]
     choices: Mapping[str, Sequence[str]] = method_settings(key)["choices"]

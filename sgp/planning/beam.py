@@ -90,6 +90,12 @@ class Pool:
         self.marks[chosen] = self.marks[chosen] & ~_COLLAPSED | _BEAM
         return chosen
 
+    def within(self, cost: float) -> list[int]:
+        """Return the open candidates that cost at most `cost`, cheapest first, ties in generation order."""
+        places = np.flatnonzero(~self.closed & (self.costs <= cost))
+        order: list[int] = places[np.argsort(self.costs[places], kind="stable")].tolist()
+        return order
+
     def _open_cheapest(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
         """Select as `cheapest` does, without dead-end checks; also return the selected states and keys."""
         open_places = np.flatnonzero(~self.closed)

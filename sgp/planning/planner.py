@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError, InputError, check_fields, expected_one_of
 from sgp.planning.beam import Pool
-from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back
+from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back, with_limit_checks
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Kept, Outcome, Rollout, Written
@@ -84,6 +84,7 @@ class Limit:
 
 
 NO_LIMIT = Limit()
+_INDEPENDENT = "the decision before: independent of its choice, at a similar cost"
 
 
 def outcome_of(error: LimitReached | MemoryError) -> Outcome:
@@ -167,6 +168,10 @@ class Planner:
     Search stops at the first generated goal state of finite cost (early goal test), unless the policy's rules count
     only chosen goal states. The data saved in rollouts change no choice. `fallbacks` run in turn on unsolved problems
     within one limit; if none solves a problem, the first rollout is returned.
+
+    With `parallel`, a decision of a beam of one node also takes the candidates that cost at most so much more than the
+    chosen one and are independent of it and of each other, as in a parallel plan (Blum and Furst 1997). They are steps
+    of their own, each with one candidate.
     """
 
     policy: Policy
@@ -177,10 +182,11 @@ class Planner:
     revisits: bool = False  # visited states remain open, to measure the effect of masking
     keep: Keep = "auto"
     prune_dead_ends: bool = False  # detected by delete relaxation
+    parallel: float = 0.0  # cost of independent candidates above the chosen one's; 0: only one candidate is taken
     fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
-        check_fields(self, "planner's", width=1, batch=1)
+        check_fields(self, "planner's", width=1, batch=1, parallel=0)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
@@ -450,10 +456,49 @@ class Search:
             return
         beam = [pool.child(place) for place in chosen]
         self.visited.update(pool.states[place] for place in chosen)
+        if planner.parallel and planner.width == 1:
+            beam = [self._with_independent(pool, chosen[0], beam[0], planner, dead_end)]
+        if self.outcome is Outcome.SOLVED:
+            self.beam = beam
+            return
         within = [node for node in beam if node.length < self.horizon]
         self._keep(within or beam[:1], planner.width)
         if not within:
             self.outcome = Outcome.HORIZON
+
+    def _with_independent(
+        self, pool: Pool, chosen: int, node: Node, planner: Planner, is_dead_end: Callable[[State], bool] | None
+    ) -> Node:
+        """Return the node after `node`, the chosen one, and the candidates that are independent of it, or the goal.
+
+        The cheapest come first. A candidate is independent if none of its actions has a precondition or an effect on an
+        atom that the candidates before it changed. So it remains applicable, with the same changes.
+        """
+        (choice,), (ranking,), task = pool.choices, pool.rankings, self.task
+        changed = set(map(task.fluent, choice.change(chosen).tolist()))
+        for place in with_limit_checks(pool.within(pool.costs[chosen] + planner.parallel)):
+            change = choice.change(place)
+            if not changed.isdisjoint(map(task.fluent, change.tolist())):
+                continue
+            actions = choice[place].actions
+            if not all(changed.isdisjoint(task.atoms_of(action)) for action in actions):
+                continue
+            successor = Successor(actions, task.changed(node.state, change))
+            if successor.state.key in self.visited or node.length + len(actions) > self.horizon:
+                continue
+            alone = Candidates.of(task, node.state, [successor])
+            ranked = Ranking(ranking.costs[place : place + 1], note={"because": [_INDEPENDENT]})
+            single = Pool([node], [alone], [ranked], planner.policy.rules)
+            goal = single.find_goal()
+            if goal is None and not single.cheapest(1, math.inf, is_dead_end):
+                continue
+            node = replace(single.child(0), memory=node.memory)
+            self.visited.add(node.state.key)
+            changed.update(map(task.fluent, change.tolist()))
+            if goal is not None:
+                self.outcome = Outcome.SOLVED
+                break
+        return node
 
     def _keep(self, nodes: list[Node], width: int) -> None:
         """Make nodes the new beam; if it may have several, each knows all of them."""

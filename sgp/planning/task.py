@@ -82,6 +82,7 @@ class Task:
         self._mode = mode
         self._states, self._atoms, self._index_of = States(), list[Atom](), dict[Atom, int]()
         self._effects: dict[Action, tuple[set[int], set[int]]] = {}  # added and deleted fluents
+        self._atoms_of: dict[Action, frozenset[Atom]] = {}
         check_limits()
         require_plain_names(self.problem, self.domain_text, self.text)
         # What is learned depends on the order of atoms, so it remains the same: preconditions without objects, the
@@ -236,6 +237,15 @@ class Task:
     def _static(self) -> frozenset[Atom]:
         return frozenset(self.static_atoms)
 
+    def atoms_of(self, action: Action) -> frozenset[Atom]:
+        """Return the atoms in the preconditions and effects of an action."""
+        if action not in self._atoms_of:
+            schema = self.domain_text.schemas[action.name]
+            objects = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
+            literals = (*schema.precondition, *schema.effect)
+            self._atoms_of[action] = frozenset(literal.renamed(objects).atom for literal in literals)
+        return self._atoms_of[action]
+
     def original(self, action: Action) -> Action:
         """Return the declared action of an action of this task; the action itself if none was compiled."""
         return self.domain_text.original(action)
@@ -371,6 +381,10 @@ class Candidates(Sequence[Successor]):
         if place not in self._made:
             self._made[place] = self._successor(place)
         return self._made[place]
+
+    def change(self, index: int) -> Ints:
+        """Return the fluents in which a candidate's state differs from the expanded node's."""
+        return self.changed[self.indptr[index] : self.indptr[index + 1]]
 
     def _successor(self, place: int) -> Successor:
         result, path = self._result, self._path(place)

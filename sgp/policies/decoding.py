@@ -61,12 +61,17 @@ class JumpDecoding(BeamDecoding):
     noise_after: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
     restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
     seed: int = 0  # of the noise
+    parallel: float = 0.0  # independent candidates that cost at most so much more are taken together; 0: none
     portfolio: bool = False  # unsolved problems go to the training's second planner before restarts
     search: bool = False  # problems unsolved after half of the time limit go to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_fields(self, noise_after=0, restarts=0, seed=0)
+        check_fields(self, noise_after=0, restarts=0, seed=0, parallel=0)
+        if self.parallel and self.beam > 1:
+            raise ConfigurationError(
+                f"parallel {self.parallel:g} conflicts with beam {self.beam}; expected a beam of 1, or no parallel"
+            )
         if self.noise_after and self.revisits:
             raise ConfigurationError(
                 f"noise_after {self.noise_after} conflicts with revisits: where visited states stay open, nothing is "
@@ -75,7 +80,7 @@ class JumpDecoding(BeamDecoding):
 
     def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
         """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
-        once = super().planner(policy, trained)
+        once = replace(super().planner(policy, trained), parallel=self.parallel)
         fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
         if self.restarts:
             fallbacks.append(Restarts(self.restarts, self.seed))

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import sgp
+from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
 from sgp.planning import planner as planner_module
 from sgp.planning.clock import Clock, with_limit_checks
-from sgp.planning.pddl import parse_plan
+from sgp.planning.lookahead import successors_for
+from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.planner import Limit, Planner, horizon
-from sgp.planning.policy import REPLACE, Ranking, Rules, one_step
+from sgp.planning.policy import REPLACE, Ranking, Rules, one_of_each, one_step
 from sgp.planning.rollout import Mark, Outcome
-from sgp.planning.task import Successor, Task
+from sgp.planning.task import Successor, Task, replay
 from tests.conftest import blocks_problem
 
 
@@ -471,3 +473,57 @@ def test_lookahead_jumps_are_unrolled_into_the_plan(three_blocks):
     for step in rollout.steps:
         parent = step.successor.parent
         assert parent is None or step.candidates[parent].actions == step.successor.actions[:1]
+
+
+class Drawn(Indifferent):
+    """Costs are drawn anew for each state."""
+
+    def __init__(self):
+        self.decisions = 0
+
+    def rank(self, nodes, choices):
+        self.decisions += len(nodes)
+        lengths = [(node.length, len(choice)) for node, choice in zip(nodes, choices, strict=True)]
+        return [Ranking(np.random.default_rng(pair).uniform(0, 3, pair[1])) for pair in lengths]
+
+
+@pytest.mark.parametrize("candidates", [one_step, one_of_each, successors_for("iw", 0, True)])
+@pytest.mark.parametrize("domain", all_domains(), ids=lambda domain: domain.name)
+def test_independent_candidates_are_taken_together_in_an_applicable_plan(domain, candidates):
+    size = next(domain.scaled.above(14))
+    problem = Problem("drawn", domain.pddl, domain.generate_scaled(np.random.default_rng(4), size))
+    policy = Drawn()
+    rollout = Planner(policy, candidates, parallel=2.5).solve(Task(problem), Limit(60))
+    task = Task(problem)
+    states = replay(task, rollout.plan)
+    assert rollout.solved == task.is_goal(states[-1])
+    together, before = 0, set()
+    for step in rollout.steps:
+        start, states = states[0], states[len(step.successor.actions) :]
+        changed = atoms(task, start) ^ atoms(task, states[0])
+        assert atoms(rollout.task, step.successor.state) == atoms(task, states[0])
+        if "because" in step.note:
+            assert len(step.candidates) == 1
+            together += 1
+        else:
+            before = set()
+        assert not before & changed
+        before |= changed
+    assert len(rollout.steps) - together in (policy.decisions, policy.decisions - 1), "the last has no step if stuck"
+
+
+def test_two_towers_are_built_in_one_decision_but_two_blocks_are_not_picked_up():
+    table = " ".join(f"(ontable {block}) (clear {block})" for block in "abcd")
+    problem = blocks_problem("a b c d", table, "(on a b) (on c d)")
+
+    def tried(candidates, parallel):
+        goal = {"(on a b)", "(on c d)"}
+        policy = Costs(lambda task, action, state: -float(len(goal & atoms(task, state))))
+        rollout = Planner(policy, candidates, parallel=parallel).solve(Task(problem), Limit(8))
+        return rollout.outcome, len(rollout.steps), len(policy.calls), len(rollout.plan)
+
+    jumps = successors_for("iw", 0)
+    assert tried(jumps, 0.0) == (Outcome.SOLVED, 2, 2, 4)
+    assert tried(jumps, 0.5) == (Outcome.SOLVED, 2, 1, 4)
+    picked = Planner(Indifferent(), one_step, parallel=0.5).solve(Task(problem), Limit(1))
+    assert len(picked.steps) == 1, "the hand is empty no more"

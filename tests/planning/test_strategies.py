@@ -166,6 +166,8 @@ def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
         JumpDecoding(restarts=-1)
     with pytest.raises(ConfigurationError, match="noise_after 3 conflicts with revisits: where visited states stay"):
         JumpDecoding(noise_after=3, revisits=True)
+    with pytest.raises(ConfigurationError, match="parallel 2 conflicts with beam 3"):
+        JumpDecoding(beam=3, parallel=2.0)
 
 
 def test_what_one_planner_does_not_solve_the_next_one_does(glue):
