@@ -1,6 +1,7 @@
 """Page Start: what this is, three ways to begin, and the recorded rollouts with their last states."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import sources
@@ -10,7 +11,6 @@ from basics import css, in_order, plain, run_page, several
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.viewer.gallery import ABOUT, BELOW, TITLE, Entry, cards, gallery
-from sgp.viewer.library import readable_name
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 MOST = 12  # rollouts that are shown at first
@@ -29,8 +29,9 @@ show = st.components.v2.component(
 
 @st.cache_resource(show_spinner=False, max_entries=512)
 def entry(_recorded: Recorded, place: str, stamp: str) -> Entry:
-    """The entry of a rollout, drawn once."""
-    return Entry.of(_recorded, f"rollout?{urlencode(LIBRARY.address_of(_recorded))}")
+    """The entry of a rollout, drawn once, with the planner's name of the other pages."""
+    found = Entry.of(_recorded, f"rollout?{urlencode(LIBRARY.address_of(_recorded))}")
+    return replace(found, planner=_recorded.about.planner.title)
 
 
 def entries(rollouts: Iterable[Recorded]) -> Iterator[Entry]:
@@ -46,19 +47,19 @@ def entries(rollouts: Iterable[Recorded]) -> Iterator[Entry]:
 def chosen() -> list[Recorded]:
     """The rollouts that pass the filters of the address."""
     rollouts = LIBRARY.rollouts
-    planner_of = {each.place: readable_name(each.about.planner)[0] for each in rollouts}
+    titles = sorted({each.about.planner.title for each in rollouts})
     domain_column, planner_column, outcome_column = st.columns(3)
     with domain_column:
         domains = several("Domains", in_order(each.about.domain for each in rollouts), "domains")
     with planner_column:
-        planners = several("Planners", sorted(set(planner_of.values())), "planners")
+        planners = several("Planners", titles, "planners", sources.about_all(titles))
     with outcome_column:
         outcomes = several("Outcomes", OUTCOMES, "outcomes")
     return [
         each
         for each in rollouts
         if each.about.domain in domains
-        and planner_of[each.place] in planners
+        and each.about.planner.title in planners
         and OUTCOMES[each.head.get("outcome") != "solved"] in outcomes
     ]
 

@@ -61,8 +61,9 @@ def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_pl
     some = [each for each in rollouts if each.about.domain == "gripper" and each.head["outcome"] == "solved"]
     app = open_page("start", domains="gripper", outcomes="solved")
     assert f"{len(some)} of {len(rollouts)} rollouts" in words(app)
-    app = open_page("start", domains="gripper", planners="State-centric")
-    some = [each for each in rollouts if (each.about.domain, each.about.method) == ("gripper", "state-centric")]
+    planner = some[0].about.planner
+    app = open_page("start", domains="gripper", planners=planner.title)
+    some = [each for each in rollouts if (each.about.domain, each.about.planner) == ("gripper", planner)]
     assert f"{len(some)} of {len(rollouts)} rollouts" in words(app)
     app = button(open_page("start"), f"Show all {len(rollouts)}").click().run()
     assert f"{len(rollouts)} of {len(rollouts)} rollouts" in words(app)
