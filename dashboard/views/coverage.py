@@ -326,6 +326,7 @@ def show_attempts_of(chosen: Chosen) -> None:
         show_pair(rows)
     else:
         st.plotly_chart(figure_of(view, chosen))
+        st.caption("The legend lists all planners, the first ones shown; click a name to show or hide it.")
 
 
 run_page(main)

@@ -49,7 +49,7 @@ def _plot(
     """A plotly.express figure."""
     frame = frame.assign(**{name: frame[name].map(escape) for name in ("panel", "planner") if name in frame})
     panels = list(dict.fromkeys(frame["panel"]))
-    options = {"color": "planner", "color_discrete_sequence": COLOURS, **options}
+    options = {"color": "planner", "color_discrete_sequence": COLOURS, "facet_col_spacing": 0.08, **options}
     order = {"panel": panels, options["color"]: list(dict.fromkeys(frame[options["color"]]))}
     rows = max(1, -(-len(panels) // 2))
     figure = draw(
@@ -155,16 +155,18 @@ def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
             rows.append((row.planner, row.domain, pair[1], pair[0], words, unit))
     frame = pd.DataFrame(rows, columns=["planner", "panel", "expert", "found", "words", "unit"])
     figure = _plot(
-        px.scatter, frame, "Plan lengths against the expert's", "expert's plan", "plan found", 420, x="expert",
-        y="found", symbol="planner", symbol_sequence=SYMBOLS, opacity=0.6, custom_data=["words", "unit"],
-        log_x=True, log_y=True,
+        px.scatter, frame, "Plan length (or cost) against the expert's; below the line is better", "expert's plan",
+        "plan found", 420, x="expert", y="found", symbol="planner", symbol_sequence=SYMBOLS, opacity=0.6,
+        custom_data=["words", "unit"], log_x=True, log_y=True,
     )  # fmt: skip
     figure.update_traces(hovertemplate="%{customdata[0]}: %{customdata[1]} %{y}, expert %{x}")
     if len(frame):
-        ends, line = [1, max([1.0, *frame["expert"], *frame["found"]])], {"color": "#aaaaaa", "dash": "dot"}
+        every, line = [*frame["expert"], *frame["found"]], {"color": "#aaaaaa", "dash": "dot"}
+        ends = [min(every), max(every)]
         diagonal = go.Scatter(x=ends, y=ends, mode="lines", line=line, showlegend=False, hoverinfo="skip")
         figure.add_trace(diagonal, row="all", col="all")
-    return figure
+    figure.update_xaxes(dtick=0.30103)  # a doubling
+    return figure.update_yaxes(dtick=0.30103)
 
 
 def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
@@ -174,7 +176,7 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
         times = sorted(of_planner["seconds"][of_planner["solved"]].clip(lower=1e-4))
         rows += [(planner, domain, seconds, place / len(of_planner)) for place, seconds in enumerate(times, start=1)]
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
-    title = "Solved over time (time of planning alone)"
+    title = "Coverage over time (planning time only)"
     figure = _plot(px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True)
     figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
     return figure.update_yaxes(range=[0, 1.05])
