@@ -80,14 +80,14 @@ def at(recorded: Recorded, step: int) -> str:
     return "the end" if step == len(recorded.steps) + 1 else f"step {step}"
 
 
-def course(failure: Failure) -> str:
-    """The open goals of every state as a curve, the step of the failure as a line."""
+def course(failure: Failure, step: int) -> str:
+    """The open goals of every state as a curve, a step as a line."""
     counts, most = failure.open_goals, max(failure.open_goals) or 1
     across = (WIDE - 12) / max(len(counts) - 1, 1)
     points = " ".join(
         f"{6 + place * across:.1f},{6 + (HIGH - 12) * (1 - count / most):.1f}" for place, count in enumerate(counts)
     )
-    wrong = 6 + min(failure.primary.step - 1, len(counts) - 1) * across
+    wrong = 6 + min(step - 1, len(counts) - 1) * across
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}">'
         f'<line x1="{wrong:.1f}" y1="0" x2="{wrong:.1f}" y2="{HIGH}" stroke="#b34700" stroke-dasharray="3 3"/>'
@@ -142,7 +142,7 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
         f"<p>{escape(address['domain'])}, {escape(address['problem'])}, {escape(recorded.about.model)}, "
         f"{len(recorded.steps)} steps</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
-        f"<figure>{image(course(failure), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
+        f"<figure>{image(course(failure, shown), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
         f"<ul>{''.join(said)}</ul>{f'<p>Also: {others}.</p>' if others else ''}"
         f"<p>{beside(recorded, shown)}</p></article>"
     )
@@ -172,7 +172,7 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
     return (
         f"<h3>Why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
         f"<p>{escape(found.sentence)}</p>"
-        f'<table class="failures"><thead><tr><th scope="col">sgp evaluate --diagnose</th>{heads}</tr></thead>'
+        f'<table class="failures"><thead><tr><th scope="col">of sgp evaluate --diagnose</th>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
     )
 
@@ -214,13 +214,11 @@ def show_recorded() -> None:
             sources.about_all(each.about.model for each, _ in found),
         )
     kinds = pills("What happened", [kind.value for kind in sgp.analysis.FailureKind if kind in present], "kinds")
-    shown = [
-        (each, failure)
-        for each, failure in found
-        if set(failure.kinds) & set(kinds)
-        and LIBRARY.address_of(each)["domain"] in domains
-        and each.about.model in models
-    ]
+
+    def asked(each: Recorded) -> bool:
+        return LIBRARY.address_of(each)["domain"] in domains and each.about.model in models
+
+    shown = [(each, failure) for each, failure in found if set(failure.kinds) & set(kinds) and asked(each)]
     if not shown:
         st.info("No recorded rollout matches these filters. Remove a filter.")
         return
@@ -236,7 +234,8 @@ def show_recorded() -> None:
 
     shown.sort(key=interest)
     st.caption(
-        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts failed; those of the best planners first. "
+        f"{len(shown)} of {sum(map(asked, LIBRARY.rollouts))} recorded rollouts of these domains and models "
+        f"{'failed' if present <= set(kinds) else 'failed in one of these ways'}; those of the best planners first. "
         "Click a title to open the player at the failure, a step number to open that step."
     )
     subjects = in_order((each.about.domain, each.about.planner) for each, _ in shown)
