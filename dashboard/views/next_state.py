@@ -16,8 +16,10 @@ STYLE = f"<style>{css('next_state')}</style>"
 SIGNS = {"+": "more", "-": "less", "≠": ""}
 MOST_DIFFERENCES = 6
 MINUS = "\N{MINUS SIGN}"
-READING = f"""The states nearest to the model's prediction; card titles show the cosine similarity to it. \
-**+**: true only in this state, **{MINUS}**: true only in the true next state."""
+POOLS = """States among which the true next state is to be found, at most 128. **paper**: drawn from the same domain. \
+**hard**: the current state, all its successors, further states in breadth-first order."""
+READING = f"""Below: the states nearest to the model's prediction, with the cosine similarity to it. A hit: the true \
+next state is the nearest. **+**: true only in this state, **{MINUS}**: true only in the true next state."""
 # Streamlit takes drawings out of HTML; every word in these was escaped where they were made.
 shown = st.components.v2.component(
     "sgp_next_state", js="export default ({ data, parentElement }) => { parentElement.innerHTML = data; };"
@@ -144,7 +146,7 @@ def main() -> None:
             "No steps are recorded. Record some with `sgp retrieve --domains ferry --protocol extrapolation --record`."
         )
         return
-    columns = st.columns([4, 5, 2, 4])
+    columns = st.columns([6, 5, 2, 3])
     with columns[0]:
         titles = numbered([each.title for each in found])
         file = found[titles.index(select("Recorded steps", titles, "file"))]
@@ -152,7 +154,7 @@ def main() -> None:
         models = {each.title: each for each in file.models}
         model = models[select("Model", list(models), "model", help=sources.about_all(models))]
     with columns[2]:
-        pools = select("Candidates", file.pools, "pools")
+        pools = select("Candidates", file.pools, "pools", help=POOLS)
     words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
     with columns[1]:
         step = file.steps.index(select("Step", file.steps, "step", format_func=words.__getitem__))

@@ -287,8 +287,8 @@ def show_actions(
     row.caption(
         "This branch already reaches the goal; nothing to search for."
         if solved
-        else f"{'Or' if start['run'] else 'Once the model is trained,'} pick a candidate in the player (a digit, or a "
-        "click in the table) and press **b**: the planner continues from there."
+        else f"{'Or' if start['run'] else 'Once the model is trained,'} select a candidate in the player (a digit, or "
+        "a click in the table) and press **b**: the planner continues from there."
     )
     if request:
         limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_OVERRIDES}
