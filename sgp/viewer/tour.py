@@ -189,8 +189,11 @@ class Tour:
     def _source(self, title: str) -> str:
         """Where the numbers of a stop come from."""
         about = self.rollout.about
-        if title == "Larger problems":
-            return f"Attempts of suite {about.suite}, {about.domain}, seed {about.seed}; the picture shows one problem"
+        if title in _OF_SIZES:
+            picture = "; the picture shows one problem" if title == "Larger problems" else ""
+            return f"Attempts of suite {about.suite}, {about.domain}, seed {about.seed}{picture}"
+        if title == "Whole plan":
+            return f"All decisions of {self.rollout.head['name']}, {about.domain}, {about.split}: {about.model}"
         if title == "Training":
             return f"One step of an expert plan for a training problem of {about.domain}"
         recorded, number = {
@@ -272,9 +275,11 @@ class Tour:
         experts = [place for place, number in enumerate(order, start=1) if "expert" in candidates[number]["marks"]]
         expert = f"; the expert's action is ranked {experts[0]}" if experts else ""
         chosen = " ".join(candidates[step["chosen"]]["actions"])
+        visited = sum("visited" in candidates[number]["marks"] for number in order[: rank - 1])
+        why = f" ({visited} of the {rank - 1} ranked before it lead to visited states)" if visited else ""
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
-            f"{rank} of {len(candidates)}{expert}."
+            f"{rank} of {len(candidates)}{why}{expert}."
         )
 
     def _answers(self, diagnosis: Diagnosis | None) -> dict[str, str]:
