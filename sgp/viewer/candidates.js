@@ -58,6 +58,7 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
   function render(step, number_, { picked, pointed, shown: rank, all, settled, hidden }) {
     const candidates = step ? step.candidates : [];
     title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: the rollout ends here";
+    scroll.style.visibility = step ? "" : "hidden";
     const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
     const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
     more.hidden = all || candidates.length <= ROWS;

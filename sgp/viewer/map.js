@@ -80,13 +80,13 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
   const closer = h("button", { type: "button", "aria-pressed": String(zoomed), title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
   const caption = h("p", { class: "faint caption" });
-  const counted = document.createTextNode("candidates");
+  const counted = h("span", { class: "counted" });
   const key = (sign, words) => h("span", {}, signOf(sign), words);
   const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), "training"),
     key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path"),
     ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
-    key(shape("chosen"), "chosen"), key(shape("candidate"), counted)]; // prettier-ignore
-  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, paths, drawing),
+    key(shape("chosen"), "chosen"), h("span", {}, signOf(shape("candidate")), "candidates", counted)]; // prettier-ignore
+  box.append(h("h3", {}, h("span", { title: `The embedding of ${map.of} in two dimensions` }, `Map of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, paths, drawing),
     said, notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
 
   function pointsOf(step) {
@@ -159,9 +159,10 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
     drawArrow(states ? state : path[path.length - 1], looked);
     said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
-    notes.textContent = notes.title = notesOn(step, coincides);
+    notes.textContent = notesOn(step, coincides);
+    notes.title = isFar(step) ? `Usual: the distance within which 99 % of the training ${map.of} have another one.` : "";
     const [drawn, all] = [step, rollout.steps[at]].map((each) => each?.candidates.length);
-    counted.data = drawn === all ? "candidates" : `the ${drawn} cheapest of ${all} candidates`;
+    counted.textContent = drawn === all ? "" : ` (the ${drawn} cheapest of ${all})`;
   }
 
   const wordsOf = (candidate) => `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
@@ -203,7 +204,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   }
 
   function notesOn(step, coincides) {
-    const notes = isFar(step) ? [`Far from training: the nearest training point (×) is ${farther(step.distance, map.usual)}.`] : [];
+    const notes = isFar(step) ? [`Far from training: the nearest point (×) is ${farther(step.distance, map.usual)}.`] : [];
     if (coincides) notes.push("The chosen state is drawn where the current one is (ring).");
     return notes.join(" ");
   }
@@ -215,5 +216,5 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
 
 /** A distance beside the one within which 99 % of the training points have another one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far away as it is for 99 % of the training points` : "elsewhere, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as usual` : "elsewhere, while the training points coincide";
 }

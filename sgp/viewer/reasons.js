@@ -2,7 +2,7 @@
 // compare the chosen candidate with one and the same other: the step's `next`, or whichever is pointed at.
 
 const LEAST_SHARE = 1e-9;
-const BRIEF = 64; // characters of a feature in the sentence
+const BRIEF = 60; // characters of a feature in the sentence
 
 /** The rank (from 0) that the chosen candidate of a step is compared with while rank is looked at; null where none is. */
 export const comparedWith = (step, rank) => (rank === step.chosen ? step.next : rank);
@@ -67,28 +67,33 @@ function unexplained(step, other) {
   return `Not explained against rank ${other + 1}; only against ${known.length === 1 ? "rank" : "ranks"} ${known.join(", ")}.`;
 }
 
-/** The explanation as one sentence. `name` gives a candidate's actions, `feature` what a feature is called. */
-export function reasonsInWords(step, other, name, feature) {
+/** The explanation as one sentence. `name` gives a candidate's actions, `feature` what a feature is called; `inBrief`: long names are cut. */
+export function reasonsInWords(step, other, name, feature, inBrief) {
   const found = explanationOf(step, other);
   const total = found.reasons.reduce((sum, [, , , share]) => sum + share, 0);
   const strongest = (sign) => found.reasons.filter(([, chosen, , share]) => chosen !== null && sign * share > LEAST_SHARE)[0];
-  const part = (reason, sign) => {
+  const sides = [strongest(-1), strongest(1)]; // a share below 0 lowers the chosen one's cost
+  const names = sides.map((reason) => reason && feature(reason[0]));
+  const shown = inBrief ? briefly(names) : names;
+  const part = (place, sign, words) => {
     const all = found.reasons.reduce((sum, [, , , share]) => sum + (sign * share > 0 ? share : 0), 0);
-    return `“${feature(reason[0])}” (${Math.round((100 * reason[3]) / all)} % of what`;
+    return `; most ${words}: “${shown[place]}” (${Math.round((100 * sides[place][3]) / all)} % of all ${words})`;
   };
-  const [pro, contra] = [strongest(-1), strongest(1)]; // a share below 0 lowers the chosen one's cost
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
-  const because = !pro ? "; none of the listed features supports this choice" : `; largest contribution for it: ${part(pro, -1)} supports it)`;
-  const against = contra ? `; largest against it: ${part(contra, 1)} opposes it)` : "";
+  const because = sides[0] ? part(0, -1, "in favor") : "; none of the listed features is in favor";
+  const against = sides[1] ? part(1, 1, "against") : "";
   const relation = Math.abs(total) <= LEAST_SHARE ? "Tied with" : "Chosen over";
   return `${relation} ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
 }
 
-/** The beginning of a long name of a feature, up to the end of one of its parts. */
-function brief(feature) {
-  if (feature.length <= BRIEF) return feature;
-  const end = Math.max(...[",", ";", " where"].map((each) => feature.lastIndexOf(each, BRIEF)));
-  return `${feature.slice(0, end > 0 ? end : BRIEF)} …`;
+/** Two names of features (or undefined), long ones cut at the ends of their parts; where the cut ones are equal, from the part on that differs. */
+function briefly(names) {
+  const ends = (name, limit) => Math.max(...[",", ";", " where"].map((each) => name.lastIndexOf(each, limit)));
+  const cut = (name) => (!name || name.length <= BRIEF ? name : `${name.slice(0, Math.max(ends(name, BRIEF), 0) || BRIEF)} …`);
+  const [one, other] = names.map(cut);
+  if (one !== other) return [one, other];
+  const differing = [...names[0]].findIndex((letter, place) => letter !== names[1][place]);
+  return names.map((name) => `… ${cut(name.slice(ends(name, differing - 1) + 1).trim())}`);
 }
 
 /** The panel of reasons; `render(at, rank)` fills it. */
@@ -118,11 +123,12 @@ function reasonsPanel(rollout, { name, schedule }) {
     const step = rollout.steps[at];
     const other = step ? comparedWith(step, rank) : null;
     const missing = unexplained(step, other);
-    const sentence = (inBrief) => missing || reasonsInWords(step, other, name, (each) => inBrief(english[each]));
-    said.textContent = sentence(brief);
-    said.title = sentence((feature) => feature);
+    const sentence = (inBrief) => missing || reasonsInWords(step, other, name, (each) => english[each], inBrief);
+    said.textContent = sentence(true);
+    said.title = sentence(false);
     const found = missing ? null : explanationOf(step, other);
     title.textContent = found ? `Feature contributions to the ${found.measure} (vs. rank ${other + 1})` : "Feature contributions: none";
+    details.style.visibility = found ? "" : "hidden";
     if (!details.open) return;
     const widest = Math.max(LEAST_SHARE, ...(found?.reasons ?? []).map(([, , , share]) => Math.abs(share)));
     rows.forEach((row, place) => {

@@ -51,7 +51,7 @@ function drawRuler(rollout, { name, pick }) {
       const top = RULER.base - 12 - RULER.row * row;
       const title_ = group.map((each) => `rank ${each.rank}, ${number(each.cost)}: ${name(each)}`).join("\n");
       const line = s("line", { x1: place.toFixed(1), x2: place.toFixed(1), y1: top + 2, y2: RULER.base, stroke: colour, "stroke-width": chosen ? 2.5 : 1 });
-      const label = text(place.toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400 });
+      const label = text(Math.min(place, RULER.width - half).toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400 });
       const tick = s("g", { class: "tick" }, s("title", {}, title_), line, label);
       tick.addEventListener("click", () => pick(chosen ? step.chosen : ranks[0]));
       drawing.append(tick);

@@ -31,7 +31,7 @@ const STYLE = `
 .sgp .lapses .mistake { fill: var(--orange); stroke: none; } .sgp .lapses .dead-end { stroke: var(--ink); stroke-width: 2; }
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; white-space: nowrap; }
 .sgp .why { margin: 0; min-height: 20px; }
-.sgp.compare .why { margin-bottom: 10px; }
+.sgp.compare .why { margin-bottom: 10px; } .sgp.compare .counted { display: none; }
 .sgp .words, .sgp .written { margin: 0; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .words { color: var(--faint); } .sgp .written code { margin-left: 6px; }
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 6px 10px; min-width: 0; min-height: 0;

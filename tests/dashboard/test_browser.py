@@ -85,6 +85,7 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it_and_a_point_both_at
     page.goto(f"{address}/coverage?domains=logistics&view=two+planners")
     page.locator(".js-plotly-plot .point").first.wait_for()
     page.wait_for_selector("[data-test-script-state=notRunning]")
+    page.locator(".js-plotly-plot .point").first.scroll_into_view_if_needed()
     box = page.locator(".js-plotly-plot .point").first.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert page.get_by_role("dialog").get_by_text("of logistics, extrapolation").nth(1).inner_text()

@@ -115,7 +115,7 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     press(page, "ArrowRight", "ArrowRight")
     expect_step(page, 2)
     press(page, "b")  # the chosen candidate is no branch
-    assert "Pick another candidate first" in page.locator(".why").inner_text()
+    assert "Select another candidate first" in page.locator(".why").inner_text()
     step = page.locator("tr.chosen td").first.inner_text()
     other = "1" if step != "1" else "2"
     press(page, other)

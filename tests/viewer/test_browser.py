@@ -150,7 +150,7 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
         assert 0 <= value["x"] - (middle["x"] + middle["width"]) < 20, "the value stands beside its bar"
     strongest = max((each for each in why["reasons"] if each[1] is not None and each[3] < 0), key=lambda each: -each[3])
     assert f"“{english[strongest[0]]}”" in page.locator(".because").get_attribute("title")
-    brief = re.search(r"“(.*?)(?: …)?” \(\d+ % of what supports", said).group(1)
+    brief = re.search(r"“(.*?)(?: …)?” \(\d+ % of all in favor", said).group(1)
     assert english[strongest[0]].startswith(brief)
     page.get_by_role("button", name="raw features").click()
     feature, chosen, *_ = why["reasons"][0]
@@ -268,14 +268,14 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     page = open_page(hostile)
     notes = page.locator(".map .notes")
     assert notes.inner_text() == "The chosen state is drawn where the current one is (ring)."
-    assert "the 1 cheapest of 2 candidates" in page.locator(".map .legend").inner_text()
+    assert "candidates (the 1 cheapest of 2)" in page.locator(".map .legend").inner_text()
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
     page.get_by_text("; not on the map").wait_for()
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is 2.5 times as far away as it is for 99 % of the training points."
+    far = ") is 2.5 times as far as usual."
     assert far in page.locator(".map .notes").inner_text()
     step["distance"] = 1.5
     file.write_text(json.dumps(made))
