@@ -29,13 +29,15 @@ VIEWS = ("instances", PAIR, "size", "plan length", "time")
 PLACE = ("domain", "suite", "split", "problem")  # of an instance
 MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
+LETTER = 7  # pixels of a letter in the table, about
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """A cell has the mean coverage over seeds, ± its standard deviation over them unless this is 0, and the \
 95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
-Every plan was validated by VAL. After "paper": the published value, on other instances of the same sizes and as many; \
-± is printed there only if the paper reports one above 0, and the interval is computed here. Darker: higher coverage. \
-Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best variants first. \
-Click a heading to sort, a cell to list its failures."""
+Every plan was validated by VAL. Darker: higher coverage. Click a heading to sort, a cell to list its failures."""
+PAPER = """After "paper": the published value, on other instances of the same sizes and as many; ± is printed there \
+only if the paper reports one above 0, and the interval is computed here."""
+ROWS = """Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best \
+variants first."""
 
 
 def open_cell(key: str) -> None:
@@ -93,6 +95,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], cho
             for each in values
         ]
 
+    scrolled = len(places) > 4  # sideways
     key = f"table {hash((tuple(columns), tuple(planners)))}"  # cells of another table are other planners
     st.dataframe(
         pandas.DataFrame(columns).style.apply(shade),
@@ -102,7 +105,11 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], cho
         selection_mode="single-cell",
         on_select="rerun",
         column_config={
-            "planner": st.column_config.TextColumn(pinned=len(places) > 4, width=232, help=sources.about_all(planners)),
+            "planner": st.column_config.TextColumn(
+                pinned=scrolled,
+                width=max(232, LETTER * max(map(len, planners))) if scrolled else 232,
+                help=sources.about_all(planners),
+            ),
             **{heading: st.column_config.Column(width=262) for heading in shares},  # a paper's interval is seen whole
         },
     )
@@ -200,7 +207,10 @@ def figure_of(view: str, chosen: Chosen):
 
 def show_instances(rows: pandas.DataFrame, figure) -> None:
     """The map of instances by planners, and the attempt that was clicked or chosen by name."""
-    st.caption("Each column is an instance, the smallest first. Click a mark, or choose by name, to open its rollout.")
+    st.caption(
+        "Each column is an instance, the smallest first; where there is no mark, it was not attempted. Click a mark, "
+        "or choose by name, to open its rollout."
+    )
     instance_column, planner_column = st.columns(2)
     with instance_column:
         instances = in_order(rows[list(PLACE)].itertuples(index=False, name=None))
@@ -308,7 +318,9 @@ def main() -> None:
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
     show_table(covered, places, st.session_state["planners"])
-    st.caption(READING if known else f"{READING} {NO_REFERENCE}")
+    theirs = sources.published()
+    printed = set(places) & set(zip(theirs["domain"], theirs["split"], strict=True))
+    st.caption(" ".join([READING, *[PAPER] * bool(printed), ROWS if known else NO_REFERENCE]))
     show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
 
 
