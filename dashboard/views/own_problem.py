@@ -236,7 +236,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
 def name_of(run: Mapping[str, Any]) -> str:
     """The name of a run in the choice of models."""
     planner = PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
-    return f"{planner.title}, seed {run['seed']}, trained on {run['suite']}/{run['domain']}"
+    return f"{planner.title}, seed {run['seed']}, trained on {run['domain']} of suite {run['suite']}"
 
 
 def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
@@ -276,7 +276,7 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
             work.begin(PAGE, "training", TRAINING_SECONDS, "train_own", arguments)
         st.rerun()
     for suite in found["suites"][:1]:
-        if right.button(f"Train on bundled {suite['domain']}", disabled=busy):
+        if right.button(f"Train on the bundled problems of {suite['domain']}", disabled=busy):
             arguments = {"method": method, "variant": variant, "seed": 13, **suite}
             work.begin(PAGE, "training", TRAINING_SECONDS, "train", arguments)
             st.rerun()

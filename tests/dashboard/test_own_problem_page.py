@@ -45,7 +45,7 @@ def test_an_empty_page_offers_examples(open_page, home):
     app = example(app)
     assert "Domain blocksworld: 5 objects, 4 goals; actions pick-up, put-down, stack, unstack" in words(app)
     assert "No trained model" in words(app)
-    assert button(app, "Train on bundled blocksworld")
+    assert button(app, "Train on the bundled problems of blocksworld")
 
 
 def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
