@@ -69,6 +69,7 @@ const STYLE = `
 .sgp .candidates th:nth-child(6) { width: 56px; } .sgp .candidates th:nth-child(7) { width: 46px; } .sgp .candidates th:nth-child(8) { width: 88px; }
 .sgp .pathless :is(th, td):nth-child(5), .sgp .boundless :is(th, td):nth-child(6) { display: none; }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(7)) { display: none; } } /* room for the actions */
+@container (min-width: 1101px) and (max-width: 1200px) { .sgp .candidates :is(th, td):nth-child(4) { display: none; } }
 .sgp .candidates tbody tr { cursor: pointer; } .sgp .candidates tr.pointed { background: var(--panel); box-shadow: inset 3px 0 var(--orange); }
 .sgp tr.chosen td { font-weight: 600; } .sgp tr.closed td { color: var(--faint); }
 .sgp tr.picked { background: var(--pick) !important; } .sgp code { font: 12.5px/1.4 ui-monospace, monospace;
