@@ -171,7 +171,8 @@ class Planner:
 
     With `parallel`, a decision of a beam of one node also takes the candidates that cost at most so much more than the
     chosen one and are independent of it and of each other, as in a parallel plan (Blum and Furst 1997). They are steps
-    of their own, each with one candidate.
+    of their own, each with one candidate. Plans become longer, so only rollouts do so that have ranked `parallel_after`
+    candidates.
     """
 
     policy: Policy
@@ -183,10 +184,11 @@ class Planner:
     keep: Keep = "auto"
     prune_dead_ends: bool = False  # detected by delete relaxation
     parallel: float = 0.0  # cost of independent candidates above the chosen one's; 0: only one candidate is taken
+    parallel_after: int = 0  # candidates that a rollout has ranked before it takes several
     fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
-        check_fields(self, "planner's", width=1, batch=1, parallel=0)
+        check_fields(self, "planner's", width=1, batch=1, parallel=0, parallel_after=0)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
@@ -456,7 +458,7 @@ class Search:
             return
         beam = [pool.child(place) for place in chosen]
         self.visited.update(pool.states[place] for place in chosen)
-        if planner.parallel and planner.width == 1:
+        if planner.parallel and planner.width == 1 and self.candidates >= planner.parallel_after:
             beam = [self._with_independent(pool, chosen[0], beam[0], planner, dead_end)]
         if self.outcome is Outcome.SOLVED:
             self.beam = beam

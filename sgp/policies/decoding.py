@@ -62,12 +62,13 @@ class JumpDecoding(BeamDecoding):
     restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
     seed: int = 0  # of the noise
     parallel: float = 0.0  # independent candidates that cost at most so much more are taken together; 0: none
+    parallel_after: int = 0  # candidates that a rollout has ranked before
     portfolio: bool = False  # unsolved problems go to the training's second planner before restarts
     search: bool = False  # problems unsolved after half of the time limit go to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_fields(self, noise_after=0, restarts=0, seed=0, parallel=0)
+        check_fields(self, noise_after=0, restarts=0, seed=0, parallel=0, parallel_after=0)
         if self.parallel and self.beam > 1:
             raise ConfigurationError(
                 f"parallel {self.parallel:g} conflicts with beam {self.beam}; expected a beam of 1, or no parallel"
@@ -80,7 +81,7 @@ class JumpDecoding(BeamDecoding):
 
     def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
         """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
-        once = replace(super().planner(policy, trained), parallel=self.parallel)
+        once = replace(super().planner(policy, trained), parallel=self.parallel, parallel_after=self.parallel_after)
         fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
         if self.restarts:
             fallbacks.append(Restarts(self.restarts, self.seed))
