@@ -56,14 +56,19 @@ SEED, COUNT, FACTOR = 20261122, 10, 2
 LIMIT = Limit(seconds=60, processor=True)  # for each of these problems
 
 
-def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> list[Path]:
-    """Train a planner for every domain with bundled training problems, measure it and write it into `folder`.
+def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES, domains: Sequence[str] = ()) -> list[Path]:
+    """Train a planner for each of `domains`, measure it and write it into `folder`.
+
+    Without `domains` these are all that have bundled training problems.
 
     It is measured on ten problems with twice as many objects as its largest training problem, within `LIMIT`; its card
     reports the coverage. A planner that solves none of them is not written.
     """
-    written = []
-    for domain, suite in track(list(_sources(suites).items()), "ship"):
+    written, sources = [], _sources(suites)
+    for domain in domains:
+        if domain not in sources:
+            raise InputError(f"no training problems of domain '{domain}'; {expected_one_of(sources, domain)}")
+    for domain, suite in track([(name, sources[name]) for name in domains or sources], "ship"):
         run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
         scores = evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores
         if not scores["value"][scores["metric"] == "coverage"].any():
@@ -103,9 +108,13 @@ def _larger(suite: Suite, name: str) -> Suite:
 
 
 @app.command()
-def planners(out: Annotated[Path | None, typer.Option()] = None, jobs: Annotated[int, typer.Option()] = 0) -> None:
+def planners(
+    out: Annotated[Path | None, typer.Option()] = None,
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    jobs: Annotated[int, typer.Option()] = 0,
+) -> None:
     """Train a planner for every domain with bundled training problems and measure it on larger ones."""
-    for path in ship(out or shipped_folder(), jobs or cores()):
+    for path in ship(out or shipped_folder(), jobs or cores(), domains=[name for name in domains.split(",") if name]):
         typer.echo(path)
 
 
