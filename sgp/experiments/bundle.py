@@ -59,10 +59,9 @@ LIMIT = Limit(seconds=60, processor=True)  # for each of these problems
 def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES, domains: Sequence[str] = ()) -> list[Path]:
     """Train a planner for each of `domains`, measure it and write it into `folder`.
 
-    Without `domains` these are all that have bundled training problems.
-
-    It is measured on ten problems with twice as many objects as its largest training problem, within `LIMIT`; its card
-    reports the coverage. A planner that solves none of them is not written.
+    The default is every domain with bundled training problems. A planner is measured on ten problems with twice as many
+    objects as its largest training problem, within `LIMIT`; its card reports the coverage. A planner that solves none
+    of them is not written.
     """
     written, sources = [], _sources(suites)
     for domain in domains:

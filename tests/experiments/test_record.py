@@ -79,7 +79,9 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
     suite = sgp.import_folder(tmp_path / "some", "some")
-    (folder,) = ship(tmp_path / "planners", suites=["some"])
+    with pytest.raises(InputError, match="no training problems of domain 'griper'; expected one of gripper"):
+        ship(tmp_path / "planners", suites=["some"], domains=["griper"])
+    (folder,) = ship(tmp_path / "planners", suites=["some"], domains=["gripper"])
     assert folder == tmp_path / "planners" / "gripper"
     run = open_run(folder)
     assert (run.key.method, run.key.suite) == ("contrastive-jumps", "some")
