@@ -13,7 +13,7 @@ from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
 from sgp.errors import InputError
 from sgp.evaluation.scores import select
-from sgp.experiments import bundle
+from sgp.experiments import bundle, joint
 from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
 from sgp.experiments.record import SPLIT, Recording, add_distances, record, record_attempted
 from sgp.reports.card import saved_scores
@@ -79,6 +79,7 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
     suite = sgp.import_folder(tmp_path / "some", "some")
+    monkeypatch.setattr(joint, "LARGER_SIZES", joint.DynamicConfig(problems=1, multiples=(2.0,), seconds=5.0))
     with pytest.raises(InputError, match="no training problems of domain 'griper'; expected one of gripper"):
         ship(tmp_path / "planners", suites=["some"], domains=["griper"])
     (folder,) = ship(tmp_path / "planners", suites=["some"], domains=["gripper"])
