@@ -90,7 +90,7 @@ def test_the_report_is_one_page_that_requests_nothing_and_without_scores_an_erro
     assert text.index(">Unsolved<") < text.index(">Coverage<")
     assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="', text)
     assert text.count('class="plot"') == 5
-    for title in ("Coverage by split, domain and planner", "Coverage over size", "Plan length (or cost)", "How attempts ended"):
+    for title in ("Coverage by split, domain and planner", "Coverage over size", "Plan length (", "How attempts ended"):
         assert title in text + figures_of(text)
     assert "measured today" in text
     frame = pd.read_parquet(tmp_path / "out" / "attempts.parquet")
