@@ -240,7 +240,7 @@ def train_jointly(
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
     libraries = recorded_libraries(learner)
-    with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
+    with_second = PORTFOLIO in planning.decodings  # whether a second planner is saved beside the best
     decodings = [asdict(decoding) for decoding in planning.decodings.values()]
     facts = [learner.key, with_second, asdict(settings), decodings, checkpointed.sweep, _SELECTION, seed]
     facts += [data.sha256, trial.bound, asdict(rules), run_store.library_versions(libraries)]
@@ -396,7 +396,7 @@ def _quality(checkpoints: Sequence[Validated]) -> list[float]:
 
 
 def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
-    """Copy a checkpoint's run to its folder in the store, with the second best beside it."""
+    """Copy a checkpoint's run to its folder in the store, with the second planner beside it."""
     with run_store.new_run(key, run.origin) as draft:
         for name in run.record["files"]:
             shutil.copyfile(run.folder / name, draft.folder / name)

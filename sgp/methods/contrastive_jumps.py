@@ -68,7 +68,7 @@ _CANDIDATE_SETS: Sequence[tuple[Settings, Sequence[Settings]]] = (
     (_LONGEST_LOOKAHEAD, ({}, _WALK_GROWTH)),
     ({"candidates": "aiw"}, ({}, _WALK_GROWTH)),
 )
-# Rollouts of more than about two seconds take candidates together that are at most exp(4) times less probable.
+# Long rollouts take candidates together that are at most exp(4) times less probable than the chosen one.
 _RESTARTS = JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, parallel=4.0, parallel_after=100_000)
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
