@@ -41,13 +41,23 @@ def address(quick_run, shared_home, tmp_path_factory):
         yield found
 
 
-@pytest.fixture
-def open_(browser, address):
-    """Open a page of the dashboard; fail on requests to other machines and on script errors."""
-    page = watched(browser.new_page(viewport={"width": 1300, "height": 1000}))
-    page.set_default_timeout(SLOW)
-    page.goto(f"{address}/rollout")  # the server learns its pages from the first one
+@pytest.fixture(scope="module")
+def context(browser, address):
+    """One browser context, in which the server was visited: it learns its pages from the first one."""
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    page = context.new_page()
+    page.goto(f"{address}/rollout")
     page.wait_for_selector(".sgp[data-step]")
+    page.close()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_(context, address):
+    """Open a page of the dashboard; fail on requests to other machines and on script errors."""
+    page = watched(context.new_page())
+    page.set_default_timeout(SLOW)
 
     def go(path):
         page.goto(f"{address}/{path}")
