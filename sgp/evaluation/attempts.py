@@ -185,7 +185,7 @@ def attempt(
             size=rollout.task.size,
             outcome=rollout.outcome,
             plan=tuple(map(str, rollout.plan)) if rollout.solved else (),
-            decisions=len(rollout.steps),
+            decisions=rollout.decisions,
             seconds=round(rollout.seconds, 6),
             reason="; ".join(filter(None, (rollout.reason, verdict.note))),
             cost=known_cost(rollout.plan, rollout.task.costs) if rollout.solved else None,

@@ -108,7 +108,7 @@ class Budget:
     def spend(self, rollout: Rollout) -> Rollout:
         """Count a rollout."""
         self.seconds += rollout.seconds
-        self.decisions += len(rollout.steps) + (rollout.outcome in (Outcome.STUCK, Outcome.REFUSED))
+        self.decisions += rollout.decisions
         return rollout
 
     def left(self) -> Limit | None:
@@ -122,15 +122,15 @@ class Budget:
         )
 
     def solved(self, rollout: Rollout, how: str) -> Rollout:
-        """Return a rollout that solved the problem, with the seconds of all rollouts."""
-        return replace(rollout, seconds=self.seconds, reason=f"solved {how}")
+        """Return a rollout that solved the problem, with the seconds and decisions of all rollouts."""
+        return replace(rollout, seconds=self.seconds, decisions=self.decisions, reason=f"solved {how}")
 
     def ended(self, first: Rollout) -> Rollout:
-        """Return the first of several failed rollouts, with the seconds of all."""
+        """Return the first of several failed rollouts, with the seconds and decisions of all."""
         limit = self.limit
         at_limit = first.outcome is Outcome.HORIZON and limit.decisions is not None and limit.actions is None
         reason = f"the limit of {limit.decisions} decisions is reached" if at_limit else first.reason
-        return replace(first, seconds=self.seconds, reason=reason)
+        return replace(first, seconds=self.seconds, decisions=self.decisions, reason=reason)
 
 
 class Fallback(ABC):
@@ -524,7 +524,8 @@ class Search:
             self.reason = (
                 f"the limit of {self.horizon:g} actions{source} is reached; give a higher one, or one on seconds alone"
             )
-        return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason, self.written)
+        steps = self.beam[0].steps()
+        return Rollout(self.task, steps, self.outcome, self.seconds, self.reason, self.written, self.decisions)
 
 
 def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:

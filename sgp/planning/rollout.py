@@ -138,6 +138,7 @@ class Rollout:
 
     The plan of an unsolved problem is the best path at the end. `seconds` is the time spent on this problem; time of
     batched model calls is divided by candidates. `written` has the last generated tokens if no candidate matched them.
+    `decisions` counts those of all rollouts that were tried; by default there is one for each step.
     """
 
     task: Task
@@ -146,6 +147,11 @@ class Rollout:
     seconds: float = 0.0
     reason: str = ""
     written: Written = ()
+    decisions: int = -1
+
+    def __post_init__(self) -> None:
+        if self.decisions < 0:
+            object.__setattr__(self, "decisions", len(self.steps))
 
     @property
     def solved(self) -> bool:
@@ -173,7 +179,8 @@ class Rollout:
         places: dict[State, int] = {}
         steps = [_with_states(step, lambda state: places.setdefault(state, len(places))) for step in self.steps]
         atoms = [tuple(map(self.task.fluent, self.task.fluents(state))) for state in places]
-        return _restored, (self.task, atoms, steps, self.outcome, self.seconds, self.reason, self.written)
+        others = self.outcome, self.seconds, self.reason, self.written, self.decisions
+        return _restored, (self.task, atoms, steps, *others)
 
     def __repr__(self) -> str:
         """Return the outcome in one line."""
@@ -183,7 +190,7 @@ class Rollout:
     def _repr_html_(self) -> str:
         words = " ".join(map(str, self.plan[:8])) + (" ..." if len(self.plan) > 8 else "")
         outcome = ": ".join(filter(None, (str(self.outcome), self.reason)))
-        rows = {"outcome": outcome, "actions": len(self.plan), "decisions": len(self.steps), "plan": words}
+        rows = {"outcome": outcome, "actions": len(self.plan), "decisions": self.decisions, "plan": words}
         return drawing.facts(f"Rollout of {self.task.name}", {**rows, "seconds": f"{self.seconds:.2f}"})
 
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes

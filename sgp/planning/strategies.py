@@ -178,4 +178,4 @@ class LamaFallback(Fallback):
             Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0)
             for state, action, after in zip(trajectory.states, trajectory.actions, trajectory.states[1:], strict=False)
         )
-        return Rollout(task, steps, Outcome.SOLVED, seconds, "solved by LAMA's first plan")
+        return Rollout(task, steps, Outcome.SOLVED, seconds, "solved by LAMA's first plan", decisions=failed.decisions)

@@ -103,9 +103,9 @@ def test_what_a_policy_rejects_stays_rejected(glue):
 
 def test_limits_are_those_of_all_rollouts_together(glue, made, ranked):
     for most in (4, 10, 20):
-        restarting(WRONG, 30).solve(glue, Limit(decisions=most))
+        rollout = restarting(WRONG, 30).solve(glue, Limit(decisions=most))
         assert any(noisy for noisy, _ in made)
-        assert len(ranked) <= most
+        assert rollout.decisions == len(ranked) <= most
         made.clear()
         ranked.clear()
     assert restarting(WRONG, 30).solve(glue, Limit(seconds=1e-9)).outcome is Outcome.TIMEOUT
