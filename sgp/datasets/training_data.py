@@ -71,6 +71,12 @@ class TrainingData(Generic[Example]):
 class Demonstrations(TrainingData[Trajectory]):
     """Expert trajectories of one domain."""
 
+    def extended(self, train: Iterable[Trajectory]) -> Demonstrations:
+        """The same with further trajectories to train on."""
+        return Demonstrations(
+            self.suite, self.domains, (*self.train, *train), self.validation, self.sha256, self.largest
+        )
+
     @property
     def facts(self) -> dict[str, str | int]:
         """What a run records about its data."""

@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import mean
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -42,14 +42,22 @@ from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource, curve_scores
 from sgp.evaluation.scores import Measurement, select, to_frame
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
-from sgp.methods.configuration import configure, configure_decoding, decoded_identity
-from sgp.methods.contract import Checkpoint, PlanningMethod
+from sgp.methods.configuration import (
+    configure,
+    configure_decoding,
+    decoded_identity,
+    from_record,
+    has_setting,
+    with_settings,
+)
+from sgp.methods.contract import PlanningMethod
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.domain_matching import are_equivalent
 from sgp.planning.experts import QUICK, STAGES
-from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.pddl import Problem, parse_plan, read_domain
 from sgp.planning.planner import Limit
+from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales
@@ -63,6 +71,7 @@ VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
 _SELECTION = {"tolerance": TOLERANCE, "second": "complement"}  # rules by which checkpoints are selected
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
+PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
 _DONE = "snapshots.json"
 
 
@@ -71,13 +80,15 @@ class DynamicConfig:
     """Number of problems of a size, and the coverage that ends the validation (dynamic validation, appendix A).
 
     Sizes are all above the largest training problem's, or with `multiples` the first one from each multiple of it on.
-    `seconds` of CPU time limit a problem instead of the number of actions.
+    `seconds` of CPU time limit a problem instead of the number of actions. `rounds` of expert iteration follow while
+    the best planner leaves problems unsolved and the last round improved it.
     """
 
     problems: int = 10  # m
     threshold: float = 0.3  # tau
     multiples: tuple[float, ...] = ()
     seconds: float | None = None
+    rounds: int = 0
 
     def __post_init__(self) -> None:
         if self.problems < 1:
@@ -88,6 +99,8 @@ class DynamicConfig:
             raise ConfigurationError(f"multiples are {self.multiples}; expected numbers above 1 that grow")
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
+        if self.rounds < 0:
+            raise ConfigurationError(f"rounds is {self.rounds}; expected 0 or more")
 
     def sizes(self, known: Sizes, after: int) -> Iterator[int]:
         """The sizes to try, ascending, if the largest training problem has `after` objects."""
@@ -102,7 +115,7 @@ class DynamicConfig:
 
 
 PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
-LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=10.0)  # ours: a few sizes
+LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=10.0, rounds=3)  # ours: a few sizes
 
 
 class DynamicCoverage(NamedTuple):
@@ -175,14 +188,22 @@ def coverage_of_given(
 
 @dataclass(frozen=True)
 class Validated:
-    """A checkpoint and its validation: loss and coverage on the validation split, dynamic coverage by size."""
+    """A checkpoint and its validation: loss and coverage on the validation split, dynamic coverage by size.
+
+    The loss is None after expert iteration, where it is not computed.
+    """
 
     name: str
-    loss: float
+    loss: float | None
     coverage: float
     sizes: Mapping[int, float]
     lengths: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # actions by size, 0 if unsolved
     milliseconds: float = field(default=0.0, compare=False)  # of a decision at the largest size
+
+    @property
+    def solved_all(self) -> bool:
+        """Whether every larger problem was solved."""
+        return min(self.sizes.values()) == 1
 
     @property
     def dynamic(self) -> float:
@@ -191,7 +212,8 @@ class Validated:
 
     def score(self, by: By) -> float:
         """The higher, the better."""
-        return {"loss": -self.loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
+        loss = math.inf if self.loss is None else self.loss
+        return {"loss": -loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
 
 
 @dataclass(frozen=True)
@@ -224,6 +246,11 @@ def train_jointly(
     plans are made by `QUICK`; a problem without a plan is left out of later trainings, too, until
     `python -m sgp.experiments.bundle experts --retry`. Without a limit on seconds, plans have at most L actions: the
     domain's bound, or three times the mean length of the expert plans for the largest training problems.
+
+    With `config.rounds`, the planner that is best by dynamic validation is trained again on the plans that it finds
+    itself (expert iteration; Anthony, Tian and Barber 2017): for training problems without an expert plan, and for
+    generated problems that grow with each round. These planners are checkpoints as well. Validation problems are never
+    among them.
 
     `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
     Validation uses `jobs` processes or workers.
@@ -261,12 +288,21 @@ def train_jointly(
         if same is None:
             with run_store.new_run(keys["dynamic"], origin, place) as draft:
                 checkpoint.save(draft)
-            done.append(trial.validated(checkpoint, open_run(place)))
+            done.append(trial.validated(checkpoint.name, checkpoint.loss, open_run(place)))
         else:
             done.append(replace(same, name=checkpoint.name))
         write_json(folder / _DONE, [asdict(validated) for validated in done])
         if not rules.multiples:  # a later one changes no earlier one's score
             _keep_selected(folder, done, with_second)
+        watch(done[-1])
+    for number, teacher, own in trial.rounds(folder, done, len(checkpointed.sweep)):
+        training = _with_all_plans(from_record(type(settings), teacher.training))
+        origin = run_store.Origin(asdict(training), data.domains, data.facts, chosen, libraries)
+        with run_store.new_run(keys["dynamic"], origin, folder / str(len(done))) as draft:
+            draft.facts["own_plans"] = len(own)
+            learner.train(training, data.extended(own), draft)
+        done.append(trial.validated(f"expert iteration, round {number}", None, open_run(folder / str(len(done)))))
+        write_json(folder / _DONE, [asdict(validated) for validated in done])
         watch(done[-1])
     best, second = _selected(done), _second(done) if with_second else None
     _keep_selected(folder, done, with_second)
@@ -319,11 +355,52 @@ class _Trial:
                 *(self.data.domain, self.largest, len(self.given), self.data.suite),
             )
 
-    def validated(self, checkpoint: Checkpoint, run: Run) -> Validated:
+    def planner(self, run: Run) -> EvaluatedPlanner:
+        """The planner of a run with the decoding that validation uses."""
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
-        planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
+        return EvaluatedPlanner(str(run.folder), identity, load_planner)
+
+    def rounds(
+        self, folder: Path, done: Sequence[Validated], sweep: int
+    ) -> Iterator[tuple[int, Run, Sequence[Trajectory]]]:
+        """Yield each round's number, the best run so far, and the plans that the best runs have found themselves.
+
+        `done` grows by one between rounds, after the `sweep` of the training; rounds that it has are not repeated.
+        """
+        plans: list[Trajectory] = []
+        for number in range(1, self.rules.rounds + 1 if sweep else 1):
+            before = done[: sweep + number - 1]
+            best = _selected(before)["dynamic"]
+            if before[best].solved_all or (number > 1 and best < len(before) - 1):
+                return
+            teacher = open_run(folder / str(best))
+            plans += self.own_plans(teacher, number)
+            if len(before) == len(done):
+                yield number, teacher, plans
+
+    def own_plans(self, run: Run, number: int) -> list[Trajectory]:
+        """The plans that a run finds for the problems of a round (from 1), within the limit of a validation problem.
+
+        The first round has the training problems without an expert plan. The generated ones have up to `number` + 1
+        times as many objects as the largest training problem.
+        """
+        known = {each.task.problem.sha256 for each in (*self.data.train, *self.data.validation)}
+        problems = list(load_suite(self.data.suite).problems(self.data.domain, "train")) if number == 1 else []
+        if self.source is not None:
+            source = replace(self.source, seed=self.source.seed + number)
+            for place, objects in enumerate(np.linspace(1, 1 + number, PROBLEMS_OF_A_ROUND) * self.largest, start=1):
+                problems.append(source.problem(source.sizes.nearest(round(objects)), place))
+        new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
+        work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
+        (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {self.data.domain}")
+        plans = {attempt.sha256: parse_plan("\n".join(attempt.plan)) for attempt in attempts if attempt.plan}
+        return [Trajectory.of(Task(new[sha256]), plan) for sha256, plan in plans.items()]
+
+    def validated(self, name: str, loss: float | None, run: Run) -> Validated:
+        """Validate the run of a checkpoint."""
+        planner = self.planner(run)
         work = planner.batch(tuple(each.task.problem for each in self.data.validation), self.rules.limit(self.bound))
-        title = f"{checkpoint.name}, {self.data.domain} validation"
+        title = f"{name}, {self.data.domain} validation"
         (attempts,) = run_all([work], load_planner, self.jobs, title)
         if self.given or self.source is None:
             larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
@@ -331,7 +408,15 @@ class _Trial:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
         coverage = mean(attempt.solved for attempt in attempts)
         lengths = larger.lengths if self.rules.multiples else {}  # the paper's rules have coverage alone
-        return Validated(checkpoint.name, checkpoint.loss, coverage, larger.sizes, lengths, larger.milliseconds)
+        return Validated(name, loss, coverage, larger.sizes, lengths, larger.milliseconds)
+
+
+def _with_all_plans(training: Any) -> Any:
+    """The configuration with labels also from plans of problems whose state space is too large to expand."""
+    source = "labels.source"
+    if has_setting(training, source) and training.labels.source == "optimal-only":
+        return with_settings(training, {source: "optimal"})
+    return training
 
 
 def _selected(checkpoints: Sequence[Validated]) -> dict[By, int]:
@@ -443,7 +528,8 @@ def joint_table(training: JointTraining, title: str) -> Table:
     rows = []
     quality = _quality(training.checkpoints)
     for place, checkpoint in enumerate(training.checkpoints):
-        numbers = (f"{checkpoint.loss:.3f}", f"{checkpoint.coverage:.2f}", f"{checkpoint.dynamic:.1f}")
+        loss = "" if checkpoint.loss is None else f"{checkpoint.loss:.3f}"
+        numbers = (loss, f"{checkpoint.coverage:.2f}", f"{checkpoint.dynamic:.1f}")
         plans = f"{quality[place]:.2f}" if quality else ""
         selected_by = ", ".join(by for by, selected in training.selected.items() if selected == place)
         cost = f"{checkpoint.milliseconds:.1f}"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from sgp.cli import app
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.importing import import_folder
-from sgp.datasets.runs import run_folders
+from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.scores import read_scores
@@ -35,7 +35,8 @@ def method(home, monkeypatch):
 
 
 def train(**arguments):
-    return joint.train_jointly("contrastive-jumps", "logistics", "scaling", **{"config": RULES, **arguments})
+    given = {"domain": "logistics", "suite": "scaling", "config": RULES, **arguments}
+    return joint.train_jointly("contrastive-jumps", **given)
 
 
 def test_every_validation_selects_from_the_same_checkpoints(method, home):
@@ -186,6 +187,21 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
     for each in found.checkpoints:
         assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
     assert max(length for lengths in found.checkpoints[1].lengths.values() for length in lengths) > largest
+
+
+def test_expert_iteration_learns_from_own_plans_until_a_round_brings_nothing(method, home, monkeypatch):
+    monkeypatch.setattr(type(method), "sweep", [{**method.sweep[0], "decoding": "restarts"}])  # zero weights
+    monkeypatch.setattr(joint, "_keep_selected", lambda *arguments: None)
+    monkeypatch.setattr(joint, "PROBLEMS_OF_A_ROUND", 12)
+    rules = joint.DynamicConfig(problems=1, multiples=(20,), seconds=0.3, rounds=3)
+    found = train(config=rules, suite="state-centric")
+    assert [each.name for each in found.checkpoints[1:]] == ["expert iteration, round 1"]
+    assert (found.selected["dynamic"], found.checkpoints[1].loss) == (0, None)
+    assert train(config=rules, suite="state-centric").checkpoints == found.checkpoints
+    first, second = (open_run(folder) for folder in sorted((home / "joint").glob("*/[01]")))
+    assert second.record["facts"]["own_plans"] > 0
+    assert second.record["facts"]["decisions"] > first.record["facts"]["decisions"]
+    assert second.training == first.training
 
 
 def corridors(folder, texts, domain=PDDL):
