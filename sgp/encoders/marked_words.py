@@ -139,7 +139,7 @@ class _Transition:
             words = self._atom(atom) + (f"; also {self._listed(others)}" if others else "")
             self.words.setdefault(_pair(TOKEN, _number(ATOM, 0), colours[atom]), words)
         for name, near in around.items():
-            words = f"of {self._object(name)} changes only: {self._listed(atom for atom, _ in near)}"
+            words = f"all changes of {self._object(name)}: {self._listed(atom for atom, _ in near)}"
             self.words.setdefault(_pair(TOKEN, _number(OBJECT, 0), colours[name]), words)
         return {name: colours[name] for name in around}
 
