@@ -455,6 +455,7 @@ def test_the_entrance_leads_from_a_picture_to_its_rollout_and_to_the_player(new_
     assert set(items.evaluate_all("all => all.map((item) => item.dataset.domain)")) == {"logistics"}
     assert items.locator(".thumbnail svg").count() == items.count()
     assert all(items.filter(has_text=outcome).count() == 0 for outcome in sgp.Outcome if outcome != "solved")
+    assert min(items.locator(".thumbnail text:visible").evaluate_all(LETTERS), default=10) >= 10
     name = items.first.locator("b").inner_text()
     items.first.locator("a").press("Enter")
     page.wait_for_selector('.sgp[data-step="0"]')
