@@ -1,7 +1,6 @@
 """Page Start: what this is, three ways to begin, and the recorded rollouts with their last states."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from urllib.parse import urlencode
 
 import sources
@@ -29,9 +28,8 @@ show = st.components.v2.component(
 
 @st.cache_resource(show_spinner=False, max_entries=512)
 def entry(_recorded: Recorded, place: str, stamp: str) -> Entry:
-    """The entry of a rollout, drawn once, with the planner's name of the other pages."""
-    found = Entry.of(_recorded, f"rollout?{urlencode(LIBRARY.address_of(_recorded))}")
-    return replace(found, planner=_recorded.about.planner.title)
+    """The entry of a rollout, drawn once."""
+    return Entry.of(_recorded, f"rollout?{urlencode(LIBRARY.address_of(_recorded))}")
 
 
 def entries(rollouts: Iterable[Recorded]) -> Iterator[Entry]:

@@ -25,7 +25,7 @@ from sgp.reports.table import Row
 from sgp.reports.tables import NO_REFERENCE, REFERENCES, coverage_table
 from sgp.viewer.export import file_stem, html_page, page_script, script
 from sgp.viewer.gallery import ABOUT, BELOW, TITLE, Entry, cards, gallery, link
-from sgp.viewer.library import readable_name, recorded_folder
+from sgp.viewer.library import recorded_folder, settings_words
 from sgp.viewer.playback import playback
 from sgp.viewer.tour import Tour, read_tour, tour_titles
 
@@ -114,7 +114,6 @@ def _write_player(out: Path, recorded: Recorded) -> Entry:
     """Write the page that plays a rollout."""
     data = playback(recorded)
     address = _address(recorded, data)
-    data["model"] = _planner(*readable_name(recorded.about.planner))
     back = '<nav style="max-width: 1500px; margin: 0 auto; padding: 6px 18px 0; font: 14px system-ui, sans-serif">'
     back += '<a href="../index.html" style="color: light-dark(#00568a, #7cc0f2)">All rollouts</a></nav>\n'
     write_text(out / address, html_page(data, back, f"../{_SCRIPT}"))
@@ -146,14 +145,14 @@ def _reasoned(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _planner(name: str, settings: str) -> str:
-    """A planner's name to read with its settings in parentheses."""
+    """A planner's name with its settings in parentheses."""
     return f"{name} ({settings})" if settings else name
 
 
 def _named(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores whose planners have names to read."""
-    keys = scores[list(PLANNER)].itertuples(index=False, name=None)
-    names = [_planner(*readable_name(PlannerName(*key))) for key in keys]
+    """Scores whose planners have their settings in words."""
+    planners = [PlannerName(*key) for key in scores[list(PLANNER)].itertuples(index=False, name=None)]
+    names = [_planner(each.title, settings_words(each)) for each in planners]
     marks = ["Reference: " * (method in REFERENCES) for method in scores["method"]]
     return scores.assign(planner=list(map("".join, zip(marks, names, strict=True))))
 

@@ -8,7 +8,7 @@ from html import escape
 
 from sgp.datasets.recorded import Recorded
 from sgp.planning.rollout import Outcome
-from sgp.viewer.library import outcome_words, readable_name
+from sgp.viewer.library import outcome_words, settings_words
 from sgp.viewer.playback import drawn_state
 
 TITLE = "Learned generalized planning"
@@ -47,7 +47,8 @@ class Entry:
             about.suite,
             about.domain or "other",
             str(head.get("name", "unnamed")),
-            *readable_name(about.planner),
+            about.planner.title,
+            settings_words(about.planner),
             head.get("outcome") == Outcome.SOLVED,
             outcome_words(str(head.get("outcome"))),
             sum(len(step["candidates"][step["chosen"]]["actions"]) for step in steps),

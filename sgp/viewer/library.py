@@ -44,7 +44,7 @@ def _words() -> Mapping[str, Mapping[str, str]]:
 
 
 def planner_words(kind: Literal["meanings", "names"]) -> Mapping[str, str]:
-    """The words in names of planners and splits, with their meanings or with names to read."""
+    """The words in names of planners and splits, with their meanings or as settings in words."""
     return _words()[kind]
 
 
@@ -53,8 +53,8 @@ def outcome_words(outcome: str) -> str:
     return _words()["outcomes"].get(outcome, outcome)
 
 
-def readable_name(planner: PlannerName) -> tuple[str, str]:
-    """A planner's name to read, and its settings, separated by commas."""
+def settings_words(planner: PlannerName) -> str:
+    """A planner's settings in words, separated by commas."""
     names = planner_words("names")
     variant, *changed = planner.variant.split("+")
     parts = [variant] if variant in names else variant.split("-")
@@ -62,7 +62,7 @@ def readable_name(planner: PlannerName) -> tuple[str, str]:
     settings += [f"{value} {names.get(name, name)}" for name, _, value in (each.partition("=") for each in changed)]
     settings += [names.get(part, part) for part in (planner.decoding,) if part != DEFAULT]
     settings += [f"selected by {names.get(planner.selected_by, planner.selected_by)}" if planner.selected_by else ""]
-    return names.get(planner.method, planner.method), ", ".join(filter(None, settings))
+    return ", ".join(filter(None, settings))
 
 
 def recorded_folder() -> Path:

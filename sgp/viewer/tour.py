@@ -24,7 +24,6 @@ from sgp.evaluation.attempts import load_attempts
 from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
-from sgp.viewer.library import readable_name
 from sgp.viewer.pictures import draw_graph, fill_of
 from sgp.viewer.playback import map_of, ranked
 
@@ -236,8 +235,8 @@ class Tour:
             "largest": _LARGEST_CHANGES,
             "metric": str(data["metric"]).capitalize(),
             "projection": "UMAP" if self._map["umap"] else "PCA",
-            "first_method": readable_name(self.rollout.about.planner)[0],
-            "other_method": readable_name(self.contrast.about.planner)[0],
+            "first_method": self.rollout.about.planner.title,
+            "other_method": self.contrast.about.planner.title,
             "decisions": data["contrast"]["decisions"],
             "decisions_here": len(self.rollout.steps),
             "contrast_decisions": len(self.contrast.steps),
@@ -397,7 +396,7 @@ class Tour:
         bars = [
             {
                 "label": "",
-                "words": ": ".join(readable_name(of.planner)),
+                "words": of.planner.title,
                 "values": [solved / tried],
                 "shown": [f"{solved} of {tried}"],
             }

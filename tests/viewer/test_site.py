@@ -14,7 +14,7 @@ from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
 from sgp.reports.site import choose_rollouts, write_site
 from sgp.reports.tables import NO_REFERENCE
-from sgp.viewer.library import readable_name
+from sgp.viewer.library import settings_words
 from tests.browsing import expect, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -105,16 +105,19 @@ def test_refusals_are_one_sentence_and_write_nothing(tmp_path):
     assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
 
 
-def test_planners_have_names_to_read_with_their_settings(tmp_path):
-    named = readable_name(PlannerName("contrastive-jumps", "aiw", "default", "dynamic"))
-    assert named == ("Contrastive jumps", "lookahead AIW(1), selected by dynamic validation")
-    assert readable_name(PlannerName("mine", "small+training.epochs=3", "other")) == ("mine", "small, 3 epochs, other")
+def test_planners_have_the_names_of_the_dashboard_with_their_settings(tmp_path):
+    settings = settings_words(PlannerName("contrastive-jumps", "aiw", "default", "dynamic"))
+    assert settings == "lookahead AIW(1), selected by dynamic validation"
+    assert settings_words(PlannerName("mine", "small+training.epochs=3", "other")) == "small, 3 epochs, other"
     rollouts = choose_rollouts(sgp.recorded_rollouts().rollouts, "gripper", 3)
     write_site(tmp_path / "site", rollouts)
     texts = {file.name: file.read_text() for file in (tmp_path / "site").rglob("*.html")}
-    assert not [(name, each) for name, text in texts.items() for each in rollouts if each.about.planner.title in text]
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
+    assert all(each.about.planner.title in texts["tour.html"] for each in (tour.rollout, tour.contrast))
+    played = [text for name, text in texts.items() if name not in ("index.html", "coverage.html", "tour.html")]
     for each in rollouts:
-        name, settings = readable_name(each.about.planner)
+        name, settings = each.about.planner.title, settings_words(each.about.planner)
+        assert any(each.about.model in text for text in played)
         assert f"<span>{name}</span>{f'<small>{settings}</small>' if settings else ''}" in texts["index.html"]
         assert (f"{name} ({settings})" if settings else name) in texts["coverage.html"]
 
