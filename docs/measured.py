@@ -202,10 +202,16 @@ def track() -> Table:
         with_n,
         columns=("easy", "medium", "hard"),
         section="planner",
-        extra={"seconds": lambda line: rounded(fmean(select(line, metric="seconds")["value"])), "GB": gigabytes},
+        extra={
+            "seeds": lambda line: str(line["seed"].nunique()),
+            "seconds": lambda line: rounded(fmean(select(line, metric="seconds")["value"])),
+            "GB": gigabytes,
+        },
     )
-    rows = [Row((row.words[0], *row.words[3:], *row.words[1:3]), heading=row.heading) for row in table.rows]
-    return Table("", ("domain", "easy", "medium", "hard", "seconds", "GB"), tuple(rows))
+    rows = [
+        Row((row.words[0], row.words[1], *row.words[4:], *row.words[2:4]), heading=row.heading) for row in table.rows
+    ]
+    return Table("", ("domain", "seeds", "easy", "medium", "hard", "seconds", "GB"), tuple(rows))
 
 
 def against_lama() -> str:

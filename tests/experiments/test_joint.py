@@ -89,7 +89,7 @@ def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, mon
     monkeypatch.setattr(type(method), "sweep", sweep)
     validated, tried = joint._Trial.validated, []
     monkeypatch.setattr(
-        joint._Trial, "validated", lambda self, each, run: tried.append(each.name) or validated(self, each, run)
+        joint._Trial, "validated", lambda self, name, *others: tried.append(name) or validated(self, name, *others)
     )
     found = train()
     assert len(found.checkpoints) == 3
