@@ -11,7 +11,7 @@ const COMPARE_STYLE = `
 .sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 62px), 480px); }
 .sgp .middle { display: grid; gap: 8px; grid-template-rows: minmax(0, 1fr) auto; } .sgp .middle section { display: flex; flex-direction: column; }
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
-.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 100px; } .sgp .middle .curves text { font-size: 14px; }
+.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 100px; } .sgp .middle .curves text { font-size: 16px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
 .sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 110px; } .sgp .lower .map :is(.said, .notes, .caption) { display: none; } /* the table has it */
 .sgp .lower .map text { font-size: 26px; } .sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
@@ -124,7 +124,7 @@ export function mountComparison(host, data, options = {}) {
 
   /** Open goals over the actions taken, of both sides. */
   function drawBoth() {
-    const [width, height, top] = [400, 150, 34];
+    const [width, height, top] = [400, 150, 28];
     const x = (place) => 10 + ((width - 20) * place) / Math.max(last, 1);
     const most = Math.max(1, ...sides.flatMap((each) => each.frames.map((one) => one.open)));
     const y = (open) => height - 8 - ((height - 10 - top) * open) / most;
@@ -133,12 +133,12 @@ export function mountComparison(host, data, options = {}) {
       side.frames.forEach((each, place) => (path += `H${x(side.starts[place]).toFixed(1)}V${y(each.open).toFixed(1)}`));
       return s("path", { d: path, fill: "none", ...LINES[number_] });
     });
-    const labels = sides.map((_, number_) => s("text", { x: 40, y: 12 + 15 * number_ }));
-    const keys = sides.map((_, number_) => s("path", { d: `M10 ${8 + 15 * number_}h24`, ...LINES[number_] }));
+    const labels = sides.map((_, number_) => s("text", { x: 40 + 190 * number_, y: 14 }));
+    const keys = sides.map((_, number_) => s("path", { d: `M${10 + 190 * number_} 9h24`, ...LINES[number_] }));
     const cursor = s("line", { y1: top - 4, y2: height - 4, stroke: "var(--ink)" });
     const marks = data.divergence === null ? [] : [
       s("line", { x1: x(data.divergence), x2: x(data.divergence), y1: top - 4, y2: height - 4, stroke: "var(--faint)", "stroke-dasharray": "3 3" }),
-      s("text", { x: x(data.divergence) + 4, y: top + 6, class: "faint" }, "d")]; // prettier-ignore
+      s("text", { x: x(data.divergence) + 4, y: height - 12, class: "faint" }, "d")]; // prettier-ignore
     const element = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, s("title", {}, "Open goals over the actions taken, of both sides; click to go there"),
       s("line", { x1: 10, x2: width - 10, y1: height - 8, y2: height - 8, stroke: "var(--rule)" }), ...keys, ...labels, ...marks, ...lines, cursor); // prettier-ignore
     const seek = (event) => {

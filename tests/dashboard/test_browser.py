@@ -332,7 +332,7 @@ def test_letters_of_every_recorded_logistics_rollout_and_of_its_comparison_have_
     for problem in {names["problem"] for _, names in found}:
         page.goto(f"{address}/compare?domain=logistics&problem={problem}&step=5")
         page.wait_for_selector('.compare[data-step="5"]')
-        for part in (".compared .picture", ".middle .picture", ".lower .map"):
+        for part in (".compared .picture", ".middle .picture", ".middle .curves", ".lower .map"):
             sizes = page.locator(f".compare {part} text").evaluate_all(LETTERS)
             assert min(sizes) >= 10, (problem, part)
     page.set_viewport_size({"width": 1360, "height": 1000})
