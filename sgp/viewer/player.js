@@ -103,7 +103,7 @@ export function mount(host, rollout, options = {}) {
       h("span", {}, [rollout.domain, rollout.split].filter(Boolean).join(", ")),
       h("span", {}, rollout.model),
       h("span", { class: "outcome" }, `${symbol} ${ending}, ${plural(rollout.length, "action")}`),
-      rollout.reason ? h("span", {}, rollout.reason) : "",
+      rollout.reason && rollout.outcome !== "horizon" ? h("span", {}, rollout.reason) : "", // the outcome says the limit
       rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
     ),
     h("div", { class: "grid" },
