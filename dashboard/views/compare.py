@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import css, encoded, hearing, in_order, number, one_entry, run_page, select
+from basics import css, encoded, hearing, in_order, number, one_entry, plain, run_page, select
 from player import offer_page
 
 import sgp
@@ -35,7 +35,11 @@ def by_problem() -> dict[tuple[str, str, str], dict[str, Recorded]]:
         if each.head.get("expert"):
             experts.setdefault(problem, each)
     for problem, each in experts.items():
-        expert = sgp.viewer.expert_rollout(each)
+        try:
+            expert = sgp.viewer.expert_rollout(each)
+        except sgp.SgpError as error:
+            st.warning(plain(str(error)))
+            continue
         if expert is not None:
             found[problem][expert.about.model] = expert
     return {problem: sides for problem, sides in found.items() if len(sides) > 1}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgp.datasets.subject import Subject, read_subject
-from sgp.errors import StoreError
+from sgp.errors import PlanError, StoreError
 from sgp.files import parse_json
 from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both
 from sgp.planning.rollout import Mark, marks_of
@@ -138,7 +138,7 @@ class Recorded:
         """Raise StoreError in place of the errors of a damaged record."""
         try:
             yield
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, PlanError) as error:
             raise StoreError(
                 f"{self.place}: not a record of a rollout ({error!r}); record the rollout again"
             ) from error

@@ -41,20 +41,21 @@ class Entry:
     @classmethod
     def of(cls, recorded: Recorded, address: str) -> Entry:
         """The entry of a rollout. Raises the errors of `drawn_state`."""
-        about, head, steps = recorded.about, recorded.head, recorded.steps
-        return cls(
-            address,
-            about.suite,
-            about.domain or "other",
-            str(head.get("name", "unnamed")),
-            about.planner.title,
-            settings_words(about.planner),
-            head.get("outcome") == Outcome.SOLVED,
-            outcome_words(str(head.get("outcome"))),
-            sum(len(step["candidates"][step["chosen"]]["actions"]) for step in steps),
-            len(head.get("expert") or ()) or None,
-            drawn_state(recorded, len(steps) + 1),
-        )
+        with recorded.reading():
+            about, head, steps = recorded.about, recorded.head, recorded.steps
+            return cls(
+                address,
+                about.suite,
+                about.domain or "other",
+                str(head.get("name", "unnamed")),
+                about.planner.title,
+                settings_words(about.planner),
+                head.get("outcome") == Outcome.SOLVED,
+                outcome_words(str(head.get("outcome"))),
+                sum(len(step["candidates"][step["chosen"]]["actions"]) for step in steps),
+                len(head.get("expert") or ()) or None,
+                drawn_state(recorded, len(steps) + 1),
+            )
 
 
 def link(address: str, words: str) -> str:

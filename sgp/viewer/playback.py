@@ -74,7 +74,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
     fluents, words, states = text.fluent_predicates, words_of(text), list(recorded.states())
-    plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
+    plan = [action for line in head.get("expert") or () for action in parse_plan(line, "expert")]
     expert = Expert(expert_states(text, states[0], plan)) if plan else None
     places = [expert.place(state) if expert else None for state in states]  # on the expert's path
     furthest = list(accumulate((place or 0 for place in places[1:]), max, initial=0))

@@ -1,5 +1,6 @@
 """Rollout, Guess the move, Next state and Tour without a browser: choices, addresses, missing and damaged data."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -128,6 +129,28 @@ def test_a_damaged_file_or_tour_is_one_sentence_and_hides_no_other(open_page, fo
     assert address(app)["domain"] == "gripper"
     (folder / "tour.json").write_text("{")
     assert "cut or changed" in open_page("tour").error[0].value
+
+
+def test_a_damaged_rollout_is_one_sentence_that_names_its_file_and_hides_no_other(open_page, folder):
+    shutil.copy(recorded_file("gripper*"), folder / "a.jsonl.gz")
+    head, first, *others = map(json.loads, recorded_lines("gripper*"))
+
+    def write(name, seed, head, first):
+        records = ({**head, "about": {**head["about"], "seed": seed}}, first, *others)
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+
+    write("chosen", 101, head, {**first, "chosen": 999})
+    write("atom", 102, head, {**first, "candidates": [{**each, "add": ["(at"]} for each in first["candidates"]]})
+    write("pddl", 103, {**head, "problem_pddl": "(define"}, first)
+
+    def warned(app):
+        assert not app.error
+        return {name for name in ("chosen", "atom", "pddl") for each in app.warning if f"{name}\\.json" in each.value}
+
+    assert warned(open_page("start")) == {"chosen", "atom", "pddl"}
+    app = open_page("compare", right="expert's plan")
+    assert warned(app) == {"pddl"}
+    assert "expert's plan" in choice(app, "Right").options
 
 
 def test_no_page_that_plans_nothing_imports_a_planning_or_learning_library():
