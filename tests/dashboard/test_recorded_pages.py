@@ -141,7 +141,7 @@ def test_a_damaged_rollout_is_one_sentence_that_names_its_file_and_hides_no_othe
 
     write("chosen", 101, head, {**first, "chosen": 999})
     write("atom", 102, head, {**first, "candidates": [{**each, "add": ["(at"]} for each in first["candidates"]]})
-    write("pddl", 103, {**head, "problem_pddl": "(define"}, first)
+    write("pddl", 103, {**head, "sha256": "0", "problem_pddl": "(define"}, first)
 
     def warned(app):
         assert not app.error
