@@ -21,7 +21,7 @@ from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Kept, Outcome, Rollout, Written
 from sgp.planning.states import State
-from sgp.planning.task import Candidates, Successor, Task
+from sgp.planning.task import Candidates, Successor, Task, count_open_goals
 from sgp.workers import worker_count
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ Keep = Literal["auto", "steps", "plan"]
 """What a rollout stores of its steps. "steps": all candidates; "plan": only the chosen ones; "auto": all, until the
 rollout exceeds MOST_SAVED."""
 
+RECENT = 0.1  # share of a search's decisions within which progress is recent
 MOST_SAVED = 200_000  # candidates of a rollout: 40 MB as arrays, 1 GB as states
 
 
@@ -337,15 +338,16 @@ class Search:
     """The state of one problem's search, which ends where the goal holds at the start or the policy refuses the task.
 
     `share` applies to a limit on decisions, and to the seconds that remain after the first candidates: until then the
-    problem is read and its actions are instantiated.
+    problem is read and its actions are instantiated. While the number of open goals falls, the search goes on beyond
+    its share, because another one would not be at the goal earlier.
     """
 
     def __init__(self, place: int, task: Task, limit: Limit, policy: Policy, share: float = 1.0):
         self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
-        self.share, self.prepared = share, math.inf  # time of the first candidates
-        self.most = None if limit.decisions is None else max(1, int(share * limit.decisions))
+        self._share, self.prepared = share, math.inf  # time of the first candidates
         self.seconds = 0.0
         self.decisions = 0
+        self.fewest, self.progressed = math.inf, 0  # open goals, and the number of decisions when they became so few
         self.candidates = 0  # candidates of all decisions
         self.outcome: Outcome | None = Outcome.SOLVED if task.is_goal(task.init) else None
         self.reason = ""
@@ -358,6 +360,12 @@ class Search:
         self.nodes: list[Node] = []  # those of the beam with candidates
         self.choices: list[Candidates] = []
         self.pool: Pool | None = None  # of the last decision
+
+    @property
+    def share(self) -> float:
+        """The share of the limit that the search may use now."""
+        lately = self.progressed > 0 and self.decisions - self.progressed <= RECENT * self.decisions
+        return 1.0 if lately else self._share
 
     @property
     def left(self) -> float:
@@ -424,7 +432,12 @@ class Search:
     def _count(self) -> None:
         """Count a decision, and end the search at the limit of decisions."""
         self.decisions += 1
-        if self.outcome is None and self.decisions == self.most:
+        if self.outcome is None and self._share < 1:
+            missing = count_open_goals(self.task, self.beam[0].state)
+            if missing < self.fewest:
+                self.fewest, self.progressed = missing, self.decisions
+        most = self.limit.decisions
+        if self.outcome is None and most is not None and self.decisions >= max(1, int(self.share * most)):
             self.outcome, self.reason = Outcome.HORIZON, f"the limit of {self.decisions} decisions is reached"
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:

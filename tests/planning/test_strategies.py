@@ -7,6 +7,7 @@ import sgp
 from sgp.errors import ConfigurationError, DomainMismatch, ToolError
 from sgp.methods.contrastive_jumps import JumpsTraining
 from sgp.planning import experts, strategies
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
 from sgp.planning.rollout import Mark, Outcome
@@ -16,6 +17,10 @@ from sgp.planning.validation import validate
 from sgp.policies.decoding import JumpDecoding
 from tests.planning.test_planner import said
 from tests.planning.test_state_space import BOX, BOX_PROBLEM, box
+
+PAINTING = """(define (domain painting) (:predicates (painted ?x) (seen ?x))
+  (:action paint :parameters (?x) :precondition () :effect (painted ?x))
+  (:action look :parameters (?x) :precondition () :effect (seen ?x)))"""
 
 
 class Fixed:
@@ -120,6 +125,18 @@ def test_limits_are_those_of_all_rollouts_together(glue, made, ranked):
 def test_restarts_resume_until_the_limit_of_decisions(glue, made, restarts, limit, least, most):
     restarting(WRONG, restarts).solve(glue, limit)
     assert least <= len(made) <= most
+
+
+@pytest.mark.parametrize("first", ["paint", "look"])
+def test_a_first_rollout_uses_more_than_its_share_while_goals_are_achieved(made, first):
+    names = [f"o{number}" for number in range(20)]
+    goal = " ".join(f"(painted {name})" for name in names)
+    text = f"(define (problem p) (:domain painting) (:objects {' '.join(names)}) (:init) (:goal (and {goal})))"
+    order = [f"({action} {name})" for action in sorted(["paint", "look"], key=first.__ne__) for name in names]
+    policy = Fixed({name: float(place) for place, name in enumerate(order)})
+    restarting(policy, 2).solve(Task(Problem("p", PAINTING, text)), Limit(decisions=25))
+    solved, steps = made[0][1].solved, len(made[0][1].steps)
+    assert (solved, steps) == ((True, 20) if first == "paint" else (False, 12))
 
 
 def test_the_first_rollout_has_half_of_a_limit_and_the_horizons_of_restarts_grow(two_blocks, made):
