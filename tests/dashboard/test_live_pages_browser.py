@@ -173,6 +173,11 @@ def test_files_are_uploaded_solved_and_watched_and_five_megabytes_are_a_sentence
     file.write_text("(define (problem p)" + " " * 5_000_000)
     page.locator("input[type=file]").nth(1).set_input_files(file)
     page.get_by_text("large.pddl is too large: 5,000,019 bytes (limit 1,000,000)").wait_for()
+    file.write_text(" " * 7_000_000)
+    page.locator("input[type=file]").nth(0).set_input_files(file)
+    refused = page.get_by_role("alert").filter(has_text="File must be 6.0MB or smaller")
+    refused.wait_for()
+    assert refused.bounding_box()["width"] > 100, "a sentence, not a tooltip"
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
 
