@@ -56,15 +56,18 @@ def select(
 ) -> str:
     """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
 
-    A new choice removes the parameters `drops`. Links name models with their outcome in parentheses. An `address` of
-    `one_entry` is changed in place of the browser's.
+    A message says so if it is that of a link. A new choice removes the parameters `drops`. Links name models with their
+    outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
     """
     address = st.query_params if address is None else address
     requested = address.get(name, "")
     requested = requested if requested in options else requested.split(" (")[0]
     index = options.index(requested) if requested in options else min(default, len(options) - 1)
+    opened = not any(str(key).startswith(f"{name}: ") for key in st.session_state)
     # The options can depend on other choices, so each set of options is a widget of its own.
     chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
+    if opened and requested and requested not in options:
+        st.toast(plain(f"{label} '{requested}' of this link is not here; shown instead: {chosen}"), duration="infinite")
     if requested != chosen:
         for other in drops if requested else ():
             address.pop(other, None)

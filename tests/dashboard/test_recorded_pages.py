@@ -93,7 +93,17 @@ def test_every_word_of_a_planners_name_is_explained(open_page):
 
 def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
     app = open_page("next_state", file="nothing", step="nowhere", model="<b>none</b>")
-    assert choice(app, "Recorded steps").value == sgp.viewer.retrieved_files()[0][0].title
+    files = [each.title for each in sgp.viewer.retrieved_files()[0]]
+    assert choice(app, "Recorded steps").value == files[0]
+    told = [each.value.replace("\\", "") for each in app.toast]
+    assert [[name for name in ("nothing", "<b>none</b>", "nowhere") if name in each] for each in told] == [
+        ["nothing"],
+        ["<b>none</b>"],
+        ["nowhere"],
+    ]
+    choice(app, "Recorded steps").set_value(files[-1]).run()
+    assert not app.toast, "what a choice makes impossible was not asked for"
+    assert not open_page("next_state", file=files[-1]).toast
     for stop in ("0", "99", "<b>", "-1"):
         assert button(open_page("tour", stop=stop, round="99"), "← Back").disabled
 
