@@ -302,7 +302,10 @@ def show_measured() -> None:
         f"{len(shown)} of {len(chosen(sources.attempts()))} measured attempts of these domains, splits and planners "
         f"{ended}. Select a row to open its rollout if one is recorded, else to record it now."
     )
-    show_attempt(next(unsolved[unsolved["name"] == requested].itertuples(index=False), None))
+    attempt = next(unsolved[unsolved["name"] == requested].itertuples(index=False), None)
+    if requested and attempt is None:
+        st.warning(plain(f"This link needs the unsolved attempt '{requested}', which was not measured here."))
+    show_attempt(attempt)
     if shown.empty:
         st.info("No unsolved attempt matches these filters. Remove a filter.")
         return

@@ -54,6 +54,8 @@ def test_what_takes_long_to_train_shows_its_lines_and_what_searches_has_nothing_
     _, app = unsolved(open_page, "fast-downward")
     assert "no rollout to watch" in words(app)
     assert not app.code
+    app = open_page("failures", of="measured attempts", attempt="none of these")
+    assert "'none of these', which was not measured" in words(app)
 
 
 def links(app, page):
