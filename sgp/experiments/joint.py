@@ -69,7 +69,11 @@ logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
-_SELECTION = {"tolerance": TOLERANCE, "second": "complement"}  # rules by which checkpoints are selected
+_SELECTION = {
+    "tolerance": TOLERANCE,
+    "second": "complement",
+    "rounds": "geometric",
+}  # rules by which checkpoints are selected
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
 _DONE = "snapshots.json"
@@ -381,14 +385,16 @@ class _Trial:
     def own_plans(self, run: Run, number: int) -> list[Trajectory]:
         """The plans that a run finds for the problems of a round (from 1), within the limit of a validation problem.
 
-        The first round has the training problems without an expert plan. The generated ones have up to `number` + 1
-        times as many objects as the largest training problem.
+        The first round has the training problems without an expert plan. The sizes of the generated ones are
+        geometrically spaced, up to the next multiple of the largest training problem's that validation uses.
         """
         known = {each.task.problem.sha256 for each in (*self.data.train, *self.data.validation)}
         problems = list(load_suite(self.data.suite).problems(self.data.domain, "train")) if number == 1 else []
         if self.source is not None:
             source = replace(self.source, seed=self.source.seed + number)
-            for place, objects in enumerate(np.linspace(1, 1 + number, PROBLEMS_OF_A_ROUND) * self.largest, start=1):
+            multiples = self.rules.multiples or (2.0,)
+            largest = multiples[min(number, len(multiples) - 1)] * self.largest
+            for place, objects in enumerate(np.geomspace(self.largest, largest, PROBLEMS_OF_A_ROUND), start=1):
                 problems.append(source.problem(source.sizes.nearest(round(objects)), place))
         new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
