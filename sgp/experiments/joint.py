@@ -69,11 +69,8 @@ logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
-_SELECTION = {
-    "tolerance": TOLERANCE,
-    "second": "complement",
-    "rounds": "geometric",
-}  # rules by which checkpoints are selected
+# Rules by which checkpoints are made and selected.
+_SELECTION = {"tolerance": TOLERANCE, "second": "complement", "rounds": "geometric"}
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
 _DONE = "snapshots.json"

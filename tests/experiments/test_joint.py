@@ -193,7 +193,7 @@ def test_expert_iteration_learns_from_own_plans_until_a_round_brings_nothing(met
     monkeypatch.setattr(type(method), "sweep", [{**method.sweep[0], "decoding": "restarts"}])  # zero weights
     monkeypatch.setattr(joint, "_keep_selected", lambda *arguments: None)
     monkeypatch.setattr(joint, "PROBLEMS_OF_A_ROUND", 12)
-    rules = joint.DynamicConfig(problems=1, multiples=(20,), seconds=0.3, rounds=3)
+    rules = joint.DynamicConfig(problems=1, multiples=(2,), seconds=0.3, rounds=3)
     found = train(config=rules, suite="state-centric")
     assert [each.name for each in found.checkpoints[1:]] == ["expert iteration, round 1"]
     assert (found.selected["dynamic"], found.checkpoints[1].loss) == (0, None)
