@@ -224,9 +224,9 @@ def learning_texts(
 
     parts = []
     for name in names:
-        splits = list(suite.domain(name).splits)
-        train = read(name, splits[0] if len(splits) == 1 else "train")
-        train, validation = (train, read(name, "validation")) if "validation" in splits else _held_out(train)
+        train = read(name, training_split(suite, name))
+        has_validation = "validation" in suite.domain(name).splits
+        train, validation = (train, read(name, "validation")) if has_validation else _held_out(train)
         for split, part in (("train", train), ("validation", validation)):
             if kind is not Problems and not any(each.plan for each in part):
                 raise SuiteError(
@@ -236,6 +236,12 @@ def learning_texts(
                 )
         parts.append(_texts(name, suite.domain_pddl(name), train, validation, suite.largest[name]))
     return Texts(kind, suite.name, tuple(parts))
+
+
+def training_split(suite: Suite, domain: str) -> str:
+    """The name of a domain's split to train on: its only one, otherwise `train`."""
+    splits = list(suite.domain(domain).splits)
+    return splits[0] if len(splits) == 1 else "train"
 
 
 def load_training_data(

@@ -32,7 +32,7 @@ from sgp.datasets.runs import Run, RunKey, open_run
 from sgp.datasets.store import home
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import Demonstrations, load_training_data
+from sgp.datasets.training_data import Demonstrations, load_training_data, training_split
 from sgp.domains import all_domains, serving
 from sgp.domains.domain import Domain, Sizes
 from sgp.errors import ConfigurationError, InputError, StoreError
@@ -375,7 +375,10 @@ class _Trial:
             if before[best].solved_all or (number > 1 and best < len(before) - 1):
                 return
             teacher = open_run(folder / str(best))
-            plans += self.own_plans(teacher, number)
+            found = self.own_plans(teacher, number)
+            if not found:
+                return
+            plans += found
             if len(before) == len(done):
                 yield number, teacher, plans
 
@@ -386,7 +389,8 @@ class _Trial:
         geometrically spaced, up to the next multiple of the largest training problem's that validation uses.
         """
         known = {each.task.problem.sha256 for each in (*self.data.train, *self.data.validation)}
-        problems = list(load_suite(self.data.suite).problems(self.data.domain, "train")) if number == 1 else []
+        suite, domain = load_suite(self.data.suite), self.data.domain
+        problems = list(suite.problems(domain, training_split(suite, domain))) if number == 1 else []
         if self.source is not None:
             source = replace(self.source, seed=self.source.seed + number)
             multiples = self.rules.multiples or (2.0,)
@@ -394,8 +398,10 @@ class _Trial:
             for place, objects in enumerate(np.geomspace(self.largest, largest, PROBLEMS_OF_A_ROUND), start=1):
                 problems.append(source.problem(source.sizes.nearest(round(objects)), place))
         new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
+        if not new:
+            return []
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
-        (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {self.data.domain}")
+        (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {domain}")
         plans = {attempt.sha256: parse_plan("\n".join(attempt.plan)) for attempt in attempts if attempt.plan}
         return [Trajectory.of(Task(new[sha256]), plan) for sha256, plan in plans.items()]
 

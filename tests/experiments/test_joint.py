@@ -222,6 +222,17 @@ def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_tol
     assert found.checkpoints[1].dynamic == 2
 
 
+def test_a_domain_without_a_generator_has_no_round_unless_a_training_problem_has_no_expert_plan(
+    method, home, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(type(method), "sweep", [method.sweep[0]])  # zero weights
+    corridors(tmp_path, [corridor(rooms, 1) for rooms in range(30, 33)])
+    rules = replace(joint.LARGER_SIZES, seconds=0.01)
+    found = joint.train_jointly("contrastive-jumps", "walking", "corridors", config=rules)
+    assert found.checkpoints[0].dynamic == 0
+    assert len(found.checkpoints) == 1
+
+
 def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, monkeypatch, tmp_path):
     def paired(text):
         return re.sub(r"\(at ([^)]+)\)", r"(at \1 \1)", text).replace("(at ?r ?r)", "(at ?r ?q)")
