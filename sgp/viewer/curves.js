@@ -1,8 +1,8 @@
 // Actions left, open goals and cost over the steps, with plateau and ties marked.
 
-/** Actions left (if recorded), open goals and cost over the steps, above each other; returns what moves the cursor. `narrow`: in half of the width. */
-function drawCurves(box, rollout, go, narrow) {
-  const width = narrow ? 400 : 640;
+/** Actions left (if recorded), open goals and cost over the steps, above each other; returns what moves the cursor. */
+function drawCurves(box, rollout, go) {
+  const width = 640;
   const [left, right, top] = [10, 10, 20];
   const last = rollout.steps.length;
   const x = (place) => left + ((width - left - right) * place) / Math.max(last, 1);
@@ -16,7 +16,7 @@ function drawCurves(box, rollout, go, narrow) {
     { title: "open goals", values: rollout.frames.map((frame) => frame.open), colour: "var(--blue)", low: 0, steps: true },
     { title: "cost of the chosen", values: costs, colour: "var(--orange)", dash: "5 2" },
   ];
-  const height = narrow ? Math.round(344 / curves.length) : 74;
+  const height = 74;
   const drawing = s("svg", { viewBox: `0 0 ${width} ${curves.length * (height + 14)}`, role: "img" });
   drawing.append(s("title", {}, "Actions left, open goals and cost over the steps; click to go there"));
   const labels = curves.map((curve, index) => {

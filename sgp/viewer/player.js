@@ -107,9 +107,9 @@ export function mount(host, rollout, options = {}) {
       rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
     ),
     h("div", { class: "grid" },
-      h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : curves))),
+      h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : mapless ? curves : ""))),
       h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, written), table.element, reasons.element)),
-    h("div", { class: `more ${covered ? "two" : ""}` }, covered ? curves : "", h("section", {}, h("h3", {}, "Plan"), plan)),
+    h("div", { class: `more ${mapless ? "" : "two"}` }, mapless ? "" : curves, h("section", {}, h("h3", {}, "Plan"), plan)),
     walk.help,
   ); // prettier-ignore
   const taken = rollout.steps.map((step) => step.candidates[step.chosen]);
@@ -117,7 +117,7 @@ export function mount(host, rollout, options = {}) {
   const planButtons = rows.map(([action, title], index) => h("button", { type: "button", tabindex: -1, title, onclick: () => walk.go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, action))); // prettier-ignore
   plan.append(...planButtons.map((each) => h("li", {}, each)));
-  const moveCursor = drawCurves(curves.firstChild, rollout, walk.go, Boolean(rollout.map?.steps) && !covered);
+  const moveCursor = drawCurves(curves.firstChild, rollout, walk.go);
 
   function settle() {
     settled = true;

@@ -86,6 +86,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     press(page, "ArrowRight")
     expect_step(page, 1)
     assert lanes_of(page) == ("Beam after step 2", 3)
+    assert page.locator(".sgp .curves").evaluate("(each) => each.scrollHeight - each.clientHeight") <= 0, "cut off"
     chosen = int(page.locator("tr.chosen td").first.inner_text())
     other = 2 if chosen == 1 else 1
     press(page, str(other))
