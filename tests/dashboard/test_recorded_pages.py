@@ -186,8 +186,8 @@ def test_nothing_leaves_the_machine_and_no_traceback_reaches_a_user():
 def test_the_dates_below_every_page_are_those_of_the_scores(open_page):
     notes = " ".join(sgp.load_scores()["note"])
     dates = sorted(re.findall(r"\d{4}-\d\d-\d\d", notes))
-    footer = f"Bundled scores: measured from {dates[0]} to {dates[-1]} on 2 cores;"
-    assert set(re.findall(r"\d+ cores", notes)) == {"2 cores"}
+    most = max(map(int, re.findall(r"(\d+) cores", notes)))
+    footer = f"Bundled scores: measured from {dates[0]} to {dates[-1]} on up to {most} cores;"
     assert footer in words(open_page("tour"))
 
 
