@@ -142,10 +142,10 @@ def _numbered(
     for cell, spot in spots.items():
         for axis, number in enumerate(re.findall(r"\d+", cell)[-2:]):
             heads[axis][spot[axis]] = number
-    room = max(breadth(number, size) for axis in heads for number in axis.values()) + 6
+    room = max(size, *(breadth(number, size) for axis in heads for number in axis.values())) + 6
     every = ceil(room / side)
     across = [
-        drawing.text(number, room + (at + 0.5) * side, size, font_size=size, text_anchor="middle")
+        drawing.text(number, room + (at + 0.5) * side, room - 6, font_size=size, text_anchor="middle")
         for at, number in heads[0].items()
         if at % every == 0
     ]
