@@ -12,8 +12,8 @@ VIEWS = Path(__file__).parent / "views"
 
 # When the bundled data were made (docs/results.md has the commands).
 ORIGIN = (
-    "Bundled scores: measured from 2026-11-21 to 2026-11-27 on up to 2 cores; bundled rollouts: recorded by 2026-11-27; \
-distances to the goal computed from 2026-11-26 on."
+    "Bundled scores: measured from 2026-11-21 to 2026-11-27 on up to 2 cores; bundled rollouts: recorded by "
+    "2026-11-27; distances to the goal computed from 2026-11-26 on."
 )
 
 # The room of a player on the screen, and the height of Streamlit's header. Streamlit's own captions and chosen buttons
