@@ -207,7 +207,7 @@ class Scene:
     """The content of a drawing: objects (with constants), all true atoms (also static ones), and the goal.
 
     If `partial`, the atoms are a goal and all other atoms are undetermined. A scene of a series has `places`, so that
-    unaffected objects keep their positions.
+    unaffected objects keep their positions. Without `counted`, no line below it has the number of satisfied goals.
     """
 
     objects: tuple[Parameter, ...]
@@ -215,6 +215,7 @@ class Scene:
     goal: tuple[Literal, ...]
     partial: bool = False
     places: Places | None = None
+    counted: bool = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -43,17 +43,14 @@ const signed = (value) => (value < 0 ? number(value) : `+${number(value)}`);
 const short = (value) => (Number.isInteger(value) && value >= 0 ? String(value) : number(value));
 const button = (content, title, onclick) => h("button", { type: "button", title, "aria-label": title, onclick }, content);
 
-const COUNT = 30; // units of a drawing: the height of its line that counts goals, which headings show here
 const EDGE = 8; // units of its margin that are cut off
 
 /** A drawing of our Python: its elements' places in the rollout's list, joined to one SVG. */
 function parseDrawing(elements, places) {
   const text = places.map((each) => elements[each]).join("");
   const drawing = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
-  const count = drawing.querySelector(".goal-count");
-  count?.remove();
   const { width, height } = drawing.viewBox.baseVal;
-  drawing.setAttribute("viewBox", `${EDGE} ${EDGE} ${width - 2 * EDGE} ${height - 2 * EDGE - (count ? COUNT : 0)}`);
+  drawing.setAttribute("viewBox", `${EDGE} ${EDGE} ${width - 2 * EDGE} ${height - 2 * EDGE}`);
   return drawing;
 }
 

@@ -92,7 +92,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         for place in others[: min(_PICTURED, _DRAWINGS // len(recorded.steps))]
     ]
     reached = (after(states[number], recorded.steps[number]["candidates"][place]) for number, place in aside)
-    scenes = [Scene(objects, each, problem.goal) for each in (*states, *reached)]
+    scenes = [Scene(objects, each, problem.goal, counted=False) for each in (*states, *reached)]
     left = list(map(decode_bounds, head["left"])) if "left" in head else None
     if left is not None and len(left) != len(states):
         raise ValueError(f"actions left at {len(left)} states of {len(recorded.steps)} steps")

@@ -2,7 +2,6 @@
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const COLOURS = { more: "#0072b2", less: "#d55e00", other: "#8a8f98" }; // Okabe and Ito; the numbers say the same
-const COUNT_LINE = 30; // units of a drawing: the height of the line that counts the satisfied goals
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
 function box(tag, className, ...children) {
@@ -16,15 +15,8 @@ function figure(kind, title, content) {
   return box("figure", kind, ...(title ? [box("figcaption", "", title)] : []), content);
 }
 
-/** A drawing; `brief`: without the line below it that counts the satisfied goals. */
-function drawing(text, brief = false) {
-  const svg = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
-  const count = brief && svg.querySelector(".goal-count");
-  if (count) {
-    count.remove();
-    svg.viewBox.baseVal.height -= COUNT_LINE;
-  }
-  return svg;
+function drawing(text) {
+  return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
 }
 
 /** A table of rows: label, words, a bar for each value on a common scale, the values, a note. */
@@ -62,7 +54,7 @@ function drawStop(row, { scenes, graph, bars, heading, question, answer }) {
   const chart = graph ? drawing(graph) : bars.length ? barTable(bars) : null;
   row.classList.toggle("both", scenes.length > 0 && chart !== null);
   const many = scenes.length > 2;
-  const pictures = box("div", many ? "scenes many" : "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture, many))));
+  const pictures = box("div", many ? "scenes many" : "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
   const before = row.querySelector(".question");
   const open = Boolean(before?.open) && before.firstChild.textContent === question;
   row.replaceChildren(...(scenes.length ? [pictures] : []), ...(chart ? [figure("chart", heading, chart)] : []),

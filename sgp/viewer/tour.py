@@ -374,7 +374,8 @@ class Tour:
         """Every state of the plan, under the action that led to it."""
         text, problem = self.rollout.domain, self.rollout.problem
         objects = (*text.constants, *problem.objects)
-        pictures = draw_series(text, [Scene(objects, state, problem.goal) for state in self.rollout.states()])
+        scenes = [Scene(objects, state, problem.goal, counted=False) for state in self.rollout.states()]
+        pictures = draw_series(text, scenes)
         taken = [
             f"{' '.join(step['candidates'][step['chosen']]['actions'])}, rank {ranked(step).index(step['chosen']) + 1}"
             for step in self.rollout.steps

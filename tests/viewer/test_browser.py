@@ -227,10 +227,11 @@ def test_a_ghost_is_the_state_that_the_candidate_leads_to(ranked):
             for place, gone, *come in reversed(each["picture"]):
                 places[place : place + gone] = come
             changed = {kind: {atom_of(data["atoms"][atom]) for atom in each[kind]} for kind in ("add", "delete")}
-            ends.append(Scene(objects, (state - changed["delete"]) | changed["add"], problem.goal))
+            after = (state - changed["delete"]) | changed["add"]
+            ends.append(Scene(objects, after, problem.goal, counted=False))
             before.append(number)
             shown.append("".join(data["elements"][place] for place in places))
-    scenes = [Scene(objects, state, problem.goal) for state in states]
+    scenes = [Scene(objects, state, problem.goal, counted=False) for state in states]
     drawn = draw_series(ranked.domain, [*scenes, *ends], [*range(-1, len(scenes) - 1), *before])
     assert shown == drawn[len(scenes) :]
     assert len(shown) >= len(data["steps"])

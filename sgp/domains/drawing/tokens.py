@@ -161,7 +161,8 @@ def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = (), 
         held = sum(map(scene.holds, scene.goal))
         count = f"satisfied goals: {held} of {len(scene.goal)}"
         sentence = f"{sentence}; {count}"
-        parts.append(words(count, 16, class_="goal-count"))
+        if scene.counted:
+            parts.append(words(count, 16))
     stack = column(parts, gap=10)
     return drawing.picture(
         round(max(stack.width, 120 if scene.partial else width) + 2 * margin),
