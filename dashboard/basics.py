@@ -56,8 +56,8 @@ def select(
 ) -> str:
     """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
 
-    A message says so if it is that of a link. A new choice removes the parameters `drops`. Links name models with their
-    outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
+    If a link has such a value, a message says what is shown instead. A new choice removes the parameters `drops`. Links
+    name models with their outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
     """
     address = st.query_params if address is None else address
     requested = address.get(name, "")
