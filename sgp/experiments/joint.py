@@ -386,7 +386,8 @@ class _Trial:
         """The plans that a run finds for the problems of a round (from 1), within the limit of a validation problem.
 
         The first round has the training problems without an expert plan. The sizes of the generated ones are
-        geometrically spaced, up to the next multiple of the largest training problem's that validation uses.
+        geometrically spaced, up to the next multiple of the largest training problem's that validation uses. Problems
+        of too many actions to instantiate are left out, because plans are renamed for labels up to symmetry.
         """
         known = {each.task.problem.sha256 for each in (*self.data.train, *self.data.validation)}
         suite, domain = load_suite(self.data.suite), self.data.domain
@@ -397,7 +398,8 @@ class _Trial:
             largest = multiples[min(number, len(multiples) - 1)] * self.largest
             for place, objects in enumerate(np.geomspace(self.largest, largest, PROBLEMS_OF_A_ROUND), start=1):
                 problems.append(source.problem(source.sizes.nearest(round(objects)), place))
-        new = {problem.sha256: problem for problem in problems if problem.sha256 not in known}
+        problems = [each for each in problems if each.sha256 not in known and Task(each).model is not None]
+        new = {problem.sha256: problem for problem in problems}
         if not new:
             return []
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))

@@ -16,7 +16,7 @@ from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.methods import get_method
-from sgp.methods.loading import load_planner
+from sgp.methods.loading import load_planner, shipped_folders
 from sgp.planning.planner import Limit
 from sgp.planning.strategies import OtherPlanner
 from sgp.planning.task import Task
@@ -202,6 +202,17 @@ def test_expert_iteration_learns_from_own_plans_until_a_round_brings_nothing(met
     assert second.record["facts"]["own_plans"] > 0
     assert second.record["facts"]["decisions"] > first.record["facts"]["decisions"]
     assert second.training == first.training
+
+
+def test_own_plans_are_of_problems_whose_actions_can_be_instantiated(home, monkeypatch):
+    monkeypatch.setattr(joint, "PROBLEMS_OF_A_ROUND", 3)
+    data, rules = load_training_data("track", "satellite"), joint.DynamicConfig(multiples=(2, 5), seconds=10)
+    source = joint.generator_for(data.domain_pddl, "satellite", joint.VALIDATION_SEED, tracked=True)
+    trial = joint._Trial(data, source, 0, rules, get_method("contrastive-jumps"), 1)
+    (folder,) = [each for each in shipped_folders() if each.name == "satellite"]
+    plans = trial.own_plans(open_run(folder), 1)
+    assert all(each.task.model is not None for each in plans)
+    assert len(plans) == 2, "the third problem has five times as many objects"
 
 
 def corridors(folder, texts, domain=PDDL):
