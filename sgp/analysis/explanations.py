@@ -246,6 +246,11 @@ def attributable(run: Run) -> SupportsAttribution:
         raise ConfigurationError(
             f"the weights of {run.key.method} are not sums over training decisions; expected a run of contrastive-jumps"
         )
+    if own := run.record["facts"].get("own_plans"):
+        raise ConfigurationError(
+            f"the run also learned from {own} plans of its own, which are not stored; expected a run without expert "
+            "iteration"
+        )
     return method
 
 

@@ -14,6 +14,7 @@ import sgp
 from sgp.analysis.explanations import (
     FEATURES,
     OTHERS,
+    attributable,
     attribute_weight,
     columns_of,
     expectations,
@@ -26,6 +27,7 @@ from sgp.datasets.runs import open_run
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods.baselines import RandomSuccessor
+from sgp.methods.loading import shipped_folders
 from sgp.planning.rollout import Mark, Step, runners_up
 from sgp.policies.nearest_embedding import NearestEmbedding
 from tests.planning.test_planner import by_name
@@ -186,6 +188,12 @@ def explained(tmp_path_factory):
         rollout = planner.solve(sgp.Task(sgp.load_suite(SUITE).problems("gripper", "validation")[0]))
         explanations = explain(rollout, planner.policy)
         yield run, rollout, *next((place, each[0]) for place, each in enumerate(explanations) if each)
+
+
+def test_weights_learned_from_own_plans_are_not_attributed():
+    (folder,) = [each for each in shipped_folders() if each.name == "floortile"]
+    with pytest.raises(ConfigurationError, match="50 plans of its own, which are not stored"):
+        attributable(open_run(folder))
 
 
 def test_a_weight_is_the_sum_of_what_all_decisions_gave(explained):
