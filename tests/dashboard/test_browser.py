@@ -309,11 +309,13 @@ def test_a_switch_shows_the_same_step_of_the_same_problem_with_the_other_decodin
     expect(model).to_have_text(greedy.about.model)
     page.wait_for_selector('.sgp[data-step="16"]')
     assert page.get_by_label("Decoding").input_value() == "greedy"
-    assert not page.locator(".lanes").is_visible()
+    expect(page.locator(".lanes")).to_have_count(1)
+    expect(page.locator(".lanes")).to_be_hidden()
     page.get_by_label("Decoding").select_option("beam")
     expect(model).to_have_text(beam.about.model)
     page.wait_for_selector('.sgp[data-step="16"]')
-    assert page.locator(".lanes").is_visible()
+    expect(page.locator(".lanes")).to_have_count(1)  # the player that was replaced is gone
+    expect(page.locator(".lanes")).to_be_visible()
     page.set_viewport_size({"width": 1360, "height": 1000})
 
 
