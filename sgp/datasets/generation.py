@@ -259,13 +259,15 @@ def _distinct(
     return text, task
 
 
-def distinct_problems(domain: Domain, size: int, count: int, stream: tuple[int, str]) -> list[str]:
+def distinct_problems(
+    domain: Domain, size: int, count: int, stream: tuple[int, str], tracked: bool = False
+) -> list[str]:
     """Problems of `size` objects, no two equal up to renaming of objects."""
     seed, name = stream
     found: dict[str, str] = {}
     for draw in range(10 * count):
         rng = np.random.default_rng([seed, number_of(name), number_of(domain.name), draw])
-        text = domain.generate_scaled(rng, size)
+        text = domain.generate_scaled(rng, size, tracked)
         found.setdefault(canonical_form(Task(Problem("drawn", domain.pddl, text))), text)
         if len(found) == count:
             break

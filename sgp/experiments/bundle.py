@@ -24,7 +24,7 @@ from sgp.datasets.recorded import PACKED
 from sgp.datasets.recording import records
 from sgp.datasets.runs import Run
 from sgp.datasets.store import whole_folder
-from sgp.datasets.suite import Suite, load_suite
+from sgp.datasets.suite import TRACK_SUITE, Suite, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLEncoder
 from sgp.encoders.wl_vocabulary import coloured_graph
@@ -92,16 +92,21 @@ def _sources(suites: Sequence[str]) -> dict[str, Suite]:
 
 
 def _larger(suite: Suite, name: str) -> Suite:
-    """A suite of distinct problems with twice the objects of the largest training problem, or a few more."""
+    """A suite of distinct problems with twice the objects of the largest training problem, or a few more.
+
+    The proportions of problems for suite `track` are bounded as in it.
+    """
     domain = suite.built_in_domain(name)
     if domain is None:
         raise SuiteError(f"{name} of suite {suite.name} has no generator; only built-in domains can be shipped")
     largest = max(entry.size for entry in suite.domain(name).splits["train"])
-    size = next(filter(domain.scaled.has, range(FACTOR * largest, 10 * FACTOR * largest)))
+    tracked = suite.name == TRACK_SUITE
+    size = next((domain.tracked if tracked else domain.scaled).above(FACTOR * largest - 1))
     with tempfile.TemporaryDirectory() as made:
         place = Path(made) / name
         write_text(place / "domain.pddl", domain.pddl)
-        for number, text in enumerate(distinct_problems(domain, size, COUNT, (SEED, MEASURED_ON)), start=1):
+        texts = distinct_problems(domain, size, COUNT, (SEED, MEASURED_ON), tracked)
+        for number, text in enumerate(texts, start=1):
             write_text(place / MEASURED_ON / f"p{number:02d}.pddl", text)
         return import_folder(Path(made), MEASURED_ON, overwrite=True)
 

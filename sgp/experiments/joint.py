@@ -70,7 +70,7 @@ By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
 # Rules by which checkpoints are made and selected.
-_SELECTION = {"tolerance": TOLERANCE, "second": "complement", "rounds": "geometric"}
+_SELECTION = {"tolerance": TOLERANCE, "second": "complement", "rounds": "geometric", "split": "as a size"}
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
 _DONE = "snapshots.json"
@@ -80,9 +80,10 @@ _DONE = "snapshots.json"
 class DynamicConfig:
     """Number of problems of a size, and the coverage that ends the validation (dynamic validation, appendix A).
 
-    Sizes are all above the largest training problem's, or with `multiples` the first one from each multiple of it on.
-    `seconds` of CPU time limit a problem instead of the number of actions. `rounds` of expert iteration follow while
-    the best planner leaves problems unsolved and the last round improved it.
+    Sizes are all above the largest training problem's. With `multiples`, there is one problem of each of the first
+    `problems` sizes from a multiple of it on instead, because different sizes have different proportions. `seconds` of
+    CPU time limit a problem instead of the number of actions. `rounds` of expert iteration follow while the best
+    planner leaves problems unsolved and the last round improved it.
     """
 
     problems: int = 10  # m
@@ -103,12 +104,13 @@ class DynamicConfig:
         if self.rounds < 0:
             raise ConfigurationError(f"rounds is {self.rounds}; expected 0 or more")
 
-    def sizes(self, known: Sizes, after: int) -> Iterator[int]:
-        """The sizes to try, ascending, if the largest training problem has `after` objects."""
+    def groups(self, known: Sizes, after: int) -> Iterator[tuple[int, ...]]:
+        """The sizes of each group of problems, ascending, if the largest training problem has `after` objects."""
         if not self.multiples:
-            return known.above(after)
-        sizes = (next(known.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
-        return iter(dict.fromkeys(size for size in sizes if size is not None))
+            return ((size,) * self.problems for size in known.above(after))
+        starts = (max(after, round(after * multiple) - 1) for multiple in self.multiples)
+        groups = (tuple(islice(known.above(start), self.problems)) for start in starts)
+        return iter({group[0]: group for group in groups if group}.values())
 
     def limit(self, bound: int) -> Limit:
         """The limit of a problem whose plans may have `bound` actions."""
@@ -116,13 +118,14 @@ class DynamicConfig:
 
 
 PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
-LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=10.0, rounds=3)  # ours: a few sizes
+LARGER_SIZES = DynamicConfig(problems=3, multiples=(2, 5, 10, 20, 50), seconds=10.0, rounds=3)  # ours
 
 
 class DynamicCoverage(NamedTuple):
     """Coverage and numbers of actions by size (0 for an unsolved problem), and milliseconds of a decision.
 
-    `milliseconds` is the mean at the largest size, 0 without a decision.
+    A group of different sizes is named by its smallest. `milliseconds` is the mean at the largest size, 0 without a
+    decision.
     """
 
     sizes: Mapping[int, float]
@@ -148,24 +151,24 @@ def dynamic_coverage(
     config: DynamicConfig = PAPER_CONFIG,
     jobs: Jobs = 1,
 ) -> DynamicCoverage:
-    """Coverage from the first size above `after` to the first at which it is at most the threshold.
+    """Coverage from the first group of sizes above `after` to the first in which it is at most the threshold.
 
     The sum of coverages is the score of the planner. All planners try the same problems; a plan has at most `bound`
-    actions. Each worker tries one size at a time.
+    actions. Each worker tries one group at a time.
     """
     lengths: dict[int, tuple[int, ...]] = {}
     evaluated: list[Attempt] = []
-    sizes = config.sizes(source.sizes, after)
-    while batch := list(islice(sizes, executor(jobs).slots)):
-        problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
+    groups = config.groups(source.sizes, after)
+    while batch := list(islice(groups, executor(jobs).slots)):
+        problems = [[source.problem(size, number) for number, size in enumerate(group, start=1)] for group in batch]
         distinct = [tuple({problem.sha256: problem for problem in drawn}.values()) for drawn in problems]
         works = [planner.batch(drawn, config.limit(bound)) for drawn in distinct]
-        title = f"dynamic validation, {source.domain.name}, {batch[0]} objects"
-        for size, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
+        title = f"dynamic validation, {source.domain.name}, {batch[0][0]} objects"
+        for group, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
             found = {attempt.sha256: _length(attempt) for attempt in attempts}
-            lengths[size] = tuple(found[problem.sha256] for problem in drawn)
+            lengths[group[0]] = tuple(found[problem.sha256] for problem in drawn)
             evaluated += attempts
-            if mean(length > 0 for length in lengths[size]) <= config.threshold:
+            if mean(length > 0 for length in lengths[group[0]]) <= config.threshold:
                 return DynamicCoverage.of(lengths, evaluated)
     return DynamicCoverage.of(lengths, evaluated)
 
@@ -199,12 +202,18 @@ class Validated:
     coverage: float
     sizes: Mapping[int, float]
     lengths: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # actions by size, 0 if unsolved
+    split: tuple[int, ...] = ()  # actions on the validation split
     milliseconds: float = field(default=0.0, compare=False)  # of a decision at the largest size
 
     @property
     def solved_all(self) -> bool:
         """Whether every larger problem was solved."""
         return min(self.sizes.values()) == 1
+
+    @property
+    def plan_lengths(self) -> Mapping[int, tuple[int, ...]]:
+        """The numbers of actions by size, those of the validation split as size 0."""
+        return {0: self.split, **self.lengths} if self.split else self.lengths
 
     @property
     def dynamic(self) -> float:
@@ -337,7 +346,7 @@ class _Trial:
     @cached_property
     def given(self) -> tuple[Problem, ...]:
         """The largest quarter of the suite's problems if no larger ones can be generated, else none."""
-        if self.source is not None and next(self.rules.sizes(self.source.sizes, self.largest), None):
+        if self.source is not None and next(self.rules.groups(self.source.sizes, self.largest), None):
             return ()
         tasks = sorted((each.task for each in (*self.data.train, *self.data.validation)), key=lambda task: task.size)
         return tuple(dict.fromkeys(task.problem for task in tasks[-(-3 * len(tasks) // 4) :] or tasks))
@@ -417,9 +426,12 @@ class _Trial:
             larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
-        coverage = mean(attempt.solved for attempt in attempts)
-        lengths = larger.lengths if self.rules.multiples else {}  # the paper's rules have coverage alone
-        return Validated(name, loss, coverage, larger.sizes, lengths, larger.milliseconds)
+        split = tuple(map(_length, attempts))
+        coverage = mean(length > 0 for length in split)
+        validated = Validated(name, loss, coverage, larger.sizes, milliseconds=larger.milliseconds)
+        if not self.rules.multiples:  # the paper's rules have coverage alone
+            return validated
+        return replace(validated, lengths=larger.lengths, split=split)
 
 
 def _with_all_plans(training: Any) -> Any:
@@ -451,10 +463,10 @@ def _second(checkpoints: Sequence[Validated]) -> int | None:
 
 def _gain(best: Validated, other: Validated) -> float:
     """The coverage, summed over sizes, of problems that `other` solves and `best` does not; 0 without lengths."""
-    gain = 0.0
-    for size, lengths in other.lengths.items():
-        found = best.lengths.get(size, (0,) * len(lengths))
-        gain += mean(own > 0 and not solved for own, solved in zip(lengths, found, strict=True))
+    found, gain = best.plan_lengths, 0.0
+    for size, lengths in other.plan_lengths.items():
+        solved = found.get(size, (0,) * len(lengths))
+        gain += mean(own > 0 and not length for own, length in zip(lengths, solved, strict=True))
     return gain
 
 
@@ -472,20 +484,21 @@ def _quality(checkpoints: Sequence[Validated]) -> list[float]:
     """The quality of each checkpoint's plans; [] without plans' lengths.
 
     A solved problem counts the number of actions of the shortest plan that a checkpoint found, divided by that of its
-    own plan, as in the satisficing tracks of the IPC. The quality is the sum over sizes of the mean over problems.
+    own plan, as in the satisficing tracks of the IPC. The quality is the sum over sizes of the mean over problems; the
+    validation split counts as a size.
     """
     if not all(checkpoint.lengths for checkpoint in checkpoints):
         return []
     shortest: dict[tuple[int, int], int] = {}
     for checkpoint in checkpoints:
-        for size, lengths in checkpoint.lengths.items():
+        for size, lengths in checkpoint.plan_lengths.items():
             for number, length in enumerate(lengths):
                 if length:
                     shortest[size, number] = min(length, shortest.get((size, number), length))
     return [
         sum(
             mean(shortest[size, number] / length if length else 0.0 for number, length in enumerate(lengths))
-            for size, lengths in checkpoint.lengths.items()
+            for size, lengths in checkpoint.plan_lengths.items()
         )
         for checkpoint in checkpoints
     ]
@@ -524,6 +537,7 @@ def _read(file: Path) -> list[Validated]:
                     **record,
                     "sizes": {int(size): float(value) for size, value in record["sizes"].items()},
                     "lengths": {int(size): tuple(map(int, lengths)) for size, lengths in record["lengths"].items()},
+                    "split": tuple(map(int, record["split"])),
                 }
             )
             for record in records

@@ -227,10 +227,12 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
 def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
     rules = joint.DynamicConfig(2, multiples=(1.5, 2, 2.05, 4), seconds=60)
     found = joint.dynamic_coverage(planner, GRIPPER, 8, 1, rules)
-    assert list(found.sizes) == [12, 16, 32], "no size twice"
+    assert list(found.sizes) == [12, 16, 32], "no group twice"
     assert set(found.sizes.values()) == {1}, "whatever the bound on actions"
-    squares = joint.DynamicConfig(multiples=(2, 3)).sizes(sgp.get_domain("visitall").scaled, 10)
-    assert list(squares) == [25, 36], "the next sizes that have problems"
+    for size, lengths in found.lengths.items():
+        assert lengths == tuple(shortest(GRIPPER.problem(size + number, number + 1)) for number in (0, 1))
+    squares = joint.DynamicConfig(2, multiples=(2, 3)).groups(sgp.get_domain("visitall").scaled, 10)
+    assert list(squares) == [(25, 36), (36, 49)], "the next sizes that have problems"
 
 
 def test_given_problems_are_grouped_by_size_and_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
