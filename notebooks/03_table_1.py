@@ -36,7 +36,7 @@ FAST = True  # a few cells of the table and a few problems; False: the whole gri
 DOMAINS = ["blocksworld", "gripper"] if FAST else ["blocksworld", "gripper", "logistics", "visitall"]
 METHODS = {"contrastive-jumps": ["aiw"], "state-centric": ["wl-xgboost-delta"]} if FAST else None  # None: all
 SPLITS = ["validation", "interpolation"] if FAST else ["validation", "interpolation", "extrapolation"]
-PROBLEMS = 3 if FAST else None  # how many of a split the loop with mistakes is tried on; None: all
+PROBLEMS = 2 if FAST else None  # how many of a split the loop with mistakes is tried on; None: all
 
 # %%
 from dataclasses import replace

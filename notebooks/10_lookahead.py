@@ -279,12 +279,12 @@ suite = sgp.import_folder(scratch, SUITE, overwrite=True)
 
 # %%
 SETTINGS = (
-    {"shape.layers": "6", "training.steps": "16", "training.epochs": "6"}
+    {"shape.layers": "6", "training.steps": "16", "training.epochs": "4"}
     if FAST
     else {"shape.layers": "12", "training.epochs": "40"}
 )
 RULES = sgp.experiments.DynamicConfig(
-    problems=4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=0.4 if FAST else 10.0
+    problems=2 if FAST else 4, multiples=(1.4,) if FAST else (1.5, 2, 3), seconds=0.4 if FAST else 10.0
 )
 EPOCHS = int(SETTINGS["training.epochs"])
 live = make_subplots(1, 2, subplot_titles=("loss on the experts' decisions", "coverage"), horizontal_spacing=0.12)
@@ -328,7 +328,7 @@ sgp.experiments.joint_table(trained, "Every epoch, and by which validation it wa
 # is labelled. So short a training shows the mechanism, not the result.
 
 # %%
-EPISODES = {**SETTINGS, "training.epochs": "4", "training.steps": "12", "learning.jumps": "12"} if FAST else SETTINGS
+EPISODES = {**SETTINGS, "training.epochs": "2", "training.steps": "12", "learning.jumps": "12"} if FAST else SETTINGS
 tried = sgp.experiments.train_jointly("aiw-ad", DOMAIN, suite.name, "aiw", SEED, overrides=EPISODES, config=RULES)
 sgp.experiments.joint_table(tried, "Learning from episodes: every epoch")
 
@@ -343,7 +343,7 @@ sgp.experiments.joint_table(tried, "Learning from episodes: every epoch")
 # %%
 run = trained.runs["dynamic"]
 larger = problem(DOMAIN, 6, SEED)
-rollout = sgp.solve(larger.problem, run.folder, sgp.Limit(seconds=8 if FAST else 20))
+rollout = sgp.solve(larger.problem, run.folder, sgp.Limit(seconds=4 if FAST else 20))
 print(f"{rollout.outcome.value}: {len(rollout.steps)} decisions, {len(rollout.plan)} actions")
 sgp.show(sgp.data.as_recorded(rollout, run.folder))
 
