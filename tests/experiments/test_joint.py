@@ -115,7 +115,7 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
 
 @pytest.mark.slow
 def test_checkpoints_whose_score_later_ones_change_are_kept_to_the_end(method, home):
-    counts, rules = [], joint.DynamicConfig(problems=1, multiples=(1.5, 2.0), seconds=5.0)
+    counts, rules = [], joint.DynamicConfig(problems=1, multiples=(1.5, 2.0), seconds=0.2)
     found = train(config=rules, watch=lambda _: counts.append(len(list(home.glob("joint/*/[0-9]")))))
     assert counts == [1, 2]
     assert all(found.checkpoints[place].lengths for place in found.selected.values())
