@@ -356,8 +356,8 @@ table.round(4)
 # ## The protocols in small
 #
 # The six protocols differ in what is held out: transitions, plans, instances, or whole domains. `sgp retrieve` measures
-# all of them in nine domains; here are two domains, three protocols (all six without `FAST`), few transitions, and Hit@1
-# in hard pools. The second table has the committed rates of the same two domains in all protocols.
+# all of them in nine domains; here are two domains, three protocols (all six without `FAST`), few transitions, and
+# Hit@1 in hard pools. The second table has the committed rates of the same two domains in all protocols.
 
 # %%
 config = sgp.experiments.RetrievalConfig(("hard",), transitions=20 if FAST else 40, plans=1 if FAST else 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +19,7 @@ from sgp.planning.pddl import Atom
 
 _TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # predicates of the two models
 _LETTERS = 16.0  # pixels: the font size of names
+_MOST_PLACED = 1000  # blocks that are placed one by one, which takes time and memory quadratic in their number
 _TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
 
 
@@ -44,7 +46,30 @@ def _stacked(tower: Sequence[int], names: Sequence[str]) -> list[str]:
 
 
 def _towers(rng: Generator, blocks: int) -> list[list[int]]:
-    """Draw towers of blocks, bottom first, uniformly over all arrangements (Slaney and Thiebaux 2001, section 2).
+    """Draw towers of blocks, bottom first, uniformly over all arrangements."""
+    return _placed(rng, blocks) if blocks <= _MOST_PLACED else _cut(rng, blocks)
+
+
+def _cut(rng: Generator, blocks: int) -> list[list[int]]:
+    """Draw towers by cutting a random order of n blocks into k towers.
+
+    There are n!/k! C(n - 1, k - 1) arrangements in k towers (Lah numbers).
+    """
+    logarithms = [
+        -math.lgamma(towers + 1) - math.lgamma(towers) - math.lgamma(blocks - towers + 1)
+        for towers in range(1, blocks + 1)
+    ]
+    largest = max(logarithms)
+    weights = [math.exp(logarithm - largest) for logarithm in logarithms]
+    total = sum(weights)
+    towers = 1 + int(rng.choice(blocks, p=[weight / total for weight in weights]))
+    ends = sorted(1 + rng.choice(blocks - 1, towers - 1, replace=False))
+    order = rng.permutation(blocks).tolist()
+    return [order[start:end] for start, end in pairwise([0, *ends, blocks])]
+
+
+def _placed(rng: Generator, blocks: int) -> list[list[int]]:
+    """Draw towers by placing one block after the other (Slaney and Thiebaux 2001, section 2).
 
     Every block begins as a floating tower. One after the other is placed on the table or on another tower, with
     probabilities from the numbers of arrangements that remain reachable.

@@ -1,11 +1,12 @@
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
 
 from sgp.contracts import DomainContract
 from sgp.domains import builtin_domains, canonical_name, get_domain, words_of
-from sgp.domains.blocksworld import _arrangements, _towers
+from sgp.domains.blocksworld import _arrangements, _cut, _placed
 from sgp.domains.domain import Domain, Sizes, Words
 from sgp.errors import ConfigurationError, InputError
 from sgp.planning.experts import find_plan
@@ -28,13 +29,23 @@ def test_an_unknown_domain_is_named_with_those_there_are():
     assert canonical_name("sokobanana") == "sokobanana"
 
 
-def test_blocksworld_draws_arrangements_uniformly():
+@pytest.mark.parametrize("draw", [_placed, _cut])
+def test_blocksworld_draws_arrangements_uniformly(draw):
     rng = np.random.default_rng(3)
-    drawn = Counter(tuple(sorted(map(tuple, _towers(rng, 3)))) for _ in range(13_000))
+    drawn = Counter(tuple(sorted(map(tuple, draw(rng, 3)))) for _ in range(13_000))
     assert len(drawn) == 13 == _arrangements(3)[3][0]  # arrangements of three labelled blocks
     # 1000 expected of each; the 13 counts have a standard deviation of 30.
     assert all(abs(count - 1000) < 150 for count in drawn.values()), drawn
     assert [_arrangements(5)[blocks][0] for blocks in (1, 2, 3, 4, 5)] == [1, 3, 13, 73, 501]
+
+
+def test_towers_of_thousands_of_blocks_are_as_many_as_of_a_thousand_placed_ones():
+    """The mean number of towers is about the square root of the number of blocks."""
+    rng = np.random.default_rng(5)
+    for blocks, draw in ((900, _placed), (900, _cut), (10_000, _cut)):
+        drawn = [draw(rng, blocks) for _ in range(20)]
+        assert all(sorted(chain.from_iterable(towers)) == list(range(blocks)) for towers in drawn)
+        assert abs(np.mean([len(towers) for towers in drawn]) - blocks**0.5) < 0.15 * blocks**0.5
 
 
 def test_logistics_packages_with_a_goal_start_elsewhere():
