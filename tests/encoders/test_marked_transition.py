@@ -153,8 +153,23 @@ def features(embedded, row):
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
+    compare_with_definition(list(transitions(SUITE.problems(domain, "train")[2::5][:4])), config)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_features_of_one_candidate_in_a_large_graph_are_those_of_the_definition(config):
+    """Most of the graph is too far from the change to be coloured."""
+    found = []
+    for name, size in (("blocksworld", 40), ("visitall", 49), ("logistics", 40), ("sokoban", 60)):
+        domain, rng = sgp.get_domain(name), np.random.default_rng(1)
+        problem = Problem(name, domain.pddl, domain.generate_scaled(rng, domain.scaled.nearest(size)))
+        found.append([(task, state, [one]) for task, state, choice in transitions([problem]) for one in choice])
+    for of_domain in found:
+        compare_with_definition(of_domain, config)
+
+
+def compare_with_definition(found, config):
     """Features of kernel and reference correspond one to one and occur in the same transitions."""
-    found = list(transitions(SUITE.problems(domain, "train")[2::5][:4]))
     encoder, _ = MarkedTransitionEncoder.fit(config, found)
     ours, theirs = defaultdict(set), defaultdict(set)
     number = 0

@@ -37,7 +37,8 @@ class MarkedLayout(NamedTuple):
 class Unchanged(NamedTuple):
     """The graph of a state and the goal, and its nodes' colours without a change at l levels.
 
-    Object o has the edges `edges[o]` to `edges[o + 1] - 1`.
+    Object o has the edges `edges[o]` to `edges[o + 1] - 1`. Only nodes that a change can reach, or whose colours enter
+    those of these nodes, have colours above level 0.
     """
 
     holds: Flags  # [a], whether the atom is true
@@ -49,6 +50,18 @@ class Unchanged(NamedTuple):
     object_colour: Hashes  # [l, n]
     around: Hashes  # [l - 1, e], hashes of each object's edges, sorted
     total_around: Hashes  # [l - 1, n]
+
+
+class Surroundings(NamedTuple):
+    """The nodes near the touched objects, nearest first, and how many are within each distance in edges.
+
+    Touched objects have distance 0, their atoms 1, the other arguments of these 2.
+    """
+
+    atoms: Ints
+    objects: Ints
+    atoms_within: Ints  # [d + 1]
+    objects_within: Ints  # [d + 1]
 
 
 class Recolouring(NamedTuple):
@@ -104,8 +117,13 @@ def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints
 
 
 @compiled
-def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
-    """Return the graph of the state with these true fluent atoms, and its colours."""
+def unchanged(
+    layout: MarkedLayout, iterations: int, state: Ints, changed: Ints, distance: int
+) -> tuple[Unchanged, Surroundings]:
+    """Return the graph of the state with these true fluent atoms, its colours, and the nodes within a distance.
+
+    `changed` has the atoms of all changes, whose arguments are the touched objects.
+    """
     objects, known = len(layout.object_colour), len(layout.kind)
     holds, in_graph, nodes = np.zeros(known, np.bool_), np.zeros(known, np.bool_), np.empty(known, np.int32)
     count = _true_nodes(layout.static_atoms, holds, in_graph, nodes, 0)
@@ -131,14 +149,55 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
     for node in range(count):
         atom = nodes[node]
         graph.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
+    # A change reaches nodes up to distance `iterations` - 1. The next colour of a node needs the colours around it.
+    near = _surroundings(layout, graph, changed, max(distance, 2 * iterations - 1, 0))
     for level in range(iterations):
-        for node in range(count):
-            atom = nodes[node]
+        reach = 2 * iterations - 2 - level
+        for atom in near.atoms[: near.atoms_within[reach]]:
             graph.atom_colour[level + 1, atom] = _refined_atom(
                 layout, atom, graph.atom_colour[level], graph.object_colour[level]
             )
-        _refine_objects(graph, level)
-    return graph
+        _refine_objects(graph, near.objects[: near.objects_within[reach]], level)
+    return graph, near
+
+
+@compiled
+def _surroundings(layout: MarkedLayout, graph: Unchanged, changed: Ints, distance: int) -> Surroundings:
+    """Return the nodes within a distance of the arguments of changed atoms."""
+    near_atom, near_object = np.zeros(len(layout.kind), np.bool_), np.zeros(len(layout.object_colour), np.bool_)
+    atoms, objects = np.empty(len(near_atom), np.int32), np.empty(len(near_object), np.int32)
+    atoms_within, objects_within = np.zeros(distance + 1, np.int32), np.zeros(distance + 1, np.int32)
+    atom_count, atoms_done, objects_done = 0, 0, 0
+    object_count = _take_arguments(layout, changed, near_object, objects, 0)
+    objects_within[0] = object_count
+    for away in range(1, distance + 1):
+        if away % 2:
+            for obj in objects[objects_done:object_count]:
+                for edge in range(graph.edges[obj], graph.edges[obj + 1]):
+                    atom = graph.edge_atom[edge]
+                    if not near_atom[atom]:
+                        near_atom[atom] = True
+                        atoms[atom_count] = atom
+                        atom_count += 1
+            objects_done = object_count
+        else:
+            object_count = _take_arguments(layout, atoms[atoms_done:atom_count], near_object, objects, object_count)
+            atoms_done = atom_count
+        atoms_within[away], objects_within[away] = atom_count, object_count
+    return Surroundings(atoms, objects, atoms_within, objects_within)
+
+
+@compiled
+def _take_arguments(layout: MarkedLayout, atoms: Ints, taken: Flags, objects: Ints, count: int) -> int:
+    """Append the arguments of atoms that are not taken yet to the objects; return their number."""
+    for atom in atoms:
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            obj = layout.arguments[place]
+            if not taken[obj]:
+                taken[obj] = True
+                objects[count] = obj
+                count += 1
+    return count
 
 
 @compiled
@@ -154,10 +213,10 @@ def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: 
 
 
 @compiled
-def _refine_objects(graph: Unchanged, level: int) -> None:
-    """Compute all objects' colours at the next level from the sets of their edges."""
+def _refine_objects(graph: Unchanged, objects: Ints, level: int) -> None:
+    """Compute the colours of some objects at the next level from the sets of their edges."""
     colour, around = graph.atom_colour[level], graph.around[level]
-    for obj in range(graph.object_colour.shape[1]):
+    for obj in objects:
         start, end = graph.edges[obj], graph.edges[obj + 1]
         for edge in range(start, end):
             around[edge] = pair(EDGE, colour[graph.edge_atom[edge]], np.uint64(graph.edge_position[edge]))

@@ -91,10 +91,12 @@ def transition_features(
     empty. The loop ends early once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
-    graph = unchanged(layout, iterations, state)
+    farthest = 2 * max(closed_atoms - 2, open_atoms - 1, 0)  # the distance of the last object that a walk leaves
+    graph, near = unchanged(layout, iterations, state, changed, farthest)
     colours = no_recolouring(graph)
     plain, marked = graph.atom_colour[0], colours.atom_colour[0]
-    steps = walkable_steps(layout, graph.edges, graph.edge_atom, graph.edge_position, plain)
+    left = near.objects[: near.objects_within[farthest]]
+    steps = walkable_steps(layout, graph.edges, graph.edge_atom, graph.edge_position, plain, left)
     passed = layout.object_colour
     if passed_atoms:
         passed = passed_colours(layout, graph.edges, graph.edge_atom, plain)

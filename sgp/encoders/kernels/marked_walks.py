@@ -17,7 +17,7 @@ class Steps(NamedTuple):
     """Steps from each object, over each atom that walks may enter at it, to each of the atom's other arguments.
 
     Object o has the steps `first[o]` to `first[o + 1] - 1`, and the atoms with one argument
-    `single[first_single[o] : first_single[o + 1]]`.
+    `single[first_single[o] : first_single[o + 1]]`. Objects that no walk leaves have none.
     """
 
     first: Ints  # [n + 1]
@@ -67,13 +67,17 @@ def no_links(objects: int) -> Links:
 
 
 @compiled
-def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_position: Ints, colour: Hashes) -> Steps:
-    """Return the steps over the atoms of a state's graph."""
+def walkable_steps(
+    layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_position: Ints, colour: Hashes, left: Ints
+) -> Steps:
+    """Return the steps from the objects `left` over the atoms of a state's graph."""
     objects = len(layout.object_colour)
+    is_left = np.zeros(objects, np.bool_)
+    is_left[left] = True
     first, first_single = np.zeros(objects + 1, np.int32), np.zeros(objects + 1, np.int32)
     for obj in range(objects):
         steps = singles = 0
-        for edge in range(edges[obj], edges[obj + 1]):
+        for edge in range(edges[obj], edges[obj + 1] if is_left[obj] else edges[obj]):
             atom = edge_atom[edge]
             if layout.walkable[layout.first_argument[atom] + edge_position[edge]]:
                 arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
@@ -85,7 +89,7 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
     single = np.empty(first_single[-1], np.int32)
     step = singles = 0
     for obj in range(objects):
-        for edge in range(edges[obj], edges[obj + 1]):
+        for edge in range(edges[obj], edges[obj + 1] if is_left[obj] else edges[obj]):
             atom, position = edge_atom[edge], edge_position[edge]
             begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
             if not layout.walkable[begin + position]:
