@@ -14,9 +14,9 @@ from tests.conftest import COURIER, COURIER_PROBLEM
 MOST_BYTES = 10_000_000  # of all shipped runs together
 
 
-def test_every_trainable_domain_but_sokoban_has_a_shipped_planner_and_nothing_is_written_beside_it(home):
+def test_every_trainable_domain_has_a_shipped_planner_and_nothing_is_written_beside_it(home):
     domains = {name for suite in ("state-centric", "scaling", "track") for name in sgp.load_suite(suite).domains}
-    assert domains - {folder.name for folder in shipped_folders()} == {"sokoban"}  # no planner for its larger problems
+    assert domains == {folder.name for folder in shipped_folders()}
     files = [file for folder in shipped_folders() for file in folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < MOST_BYTES
     (folder,) = [each for each in shipped_folders() if each.name == "gripper"]
