@@ -353,14 +353,23 @@ def map_of(
     """The map of a rollout: training points, and the points of each step, candidates by rank.
 
     Each step also has its nearest training point and the distance to it; `usual` is the 99th percentile of such
-    distances in training. If there is no map, `missing` gives the reason.
+    distances in training. If there is no map, or a damaged one, `missing` gives the reason.
     """
+    if data is not None:
+        return _placed(recorded, orders, data)
     file = map_file(recorded.source)
-    if data is None and not file.is_file():
+    if not file.is_file():
         return {"missing": "No map available; create one with 'sgp map'"}
-    data = data or read_json(file)
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise StoreError(f"{file} is not a map of format {FORMAT}; make it again with 'sgp map'")
+    try:
+        return _placed(recorded, orders, read_json(file))
+    except (StoreError, AttributeError, KeyError, TypeError, ValueError):
+        return {"missing": f"The map {file.name} is damaged or of another version; create it again with 'sgp map'"}
+
+
+def _placed(recorded: Recorded, orders: Sequence[Sequence[int]], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The map of a rollout from the content of its file. Raises StoreError for another format."""
+    if data.get("format") != FORMAT:
+        raise StoreError(f"the map has format {data.get('format')}; expected {FORMAT}")
     if "missing" in data:
         return {"missing": str(data["missing"])}
     of_line = {entry["line"]: entry for entry in data["rollouts"]}

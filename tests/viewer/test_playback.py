@@ -1,13 +1,16 @@
 """The player's data: rollouts, experts' plans, comparisons, branches and marks."""
 
+import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import sgp
-from sgp.datasets.recorded import atom_of
+from sgp.datasets.recorded import atom_of, map_file, read_recorded
 from sgp.domains import draw_series, get_domain
 from sgp.domains.domain import Scene
 from sgp.errors import InputError, PddlError, StoreError
@@ -16,6 +19,7 @@ from sgp.planning.task import replay
 from sgp.viewer.comparison import Branch, Override, branch_rows, comparison, expert_rollout, override_words
 from sgp.viewer.playback import divergences, expert_states, plateau, playback, rank_order
 from tests.planning.test_planner import by_name
+from tests.recorded import recorded_file
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 
@@ -165,6 +169,29 @@ def test_the_recorded_rollouts_have_experts_explanations_and_maps():
             continue
         assert len(data["map"]["steps"]) == len(data["steps"]), recorded.source
         assert sum(bool(step["why"]) for step in data["steps"]) >= len(data["steps"]) / 2, recorded.source
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: "{",
+        lambda data: "[]",
+        lambda data: json.dumps({**data, "format": 99}),
+        lambda data: json.dumps({**data, "rollouts": [{"line": 0}]}),
+        lambda data: json.dumps({name: data[name] for name in data if name != "umap"}),
+        lambda data: json.dumps({**data, "rollouts": [{**each, "steps": [1]} for each in data["rollouts"]]}),
+    ],
+)
+def test_a_rollout_with_a_damaged_map_is_shown_without_it(change, tmp_path):
+    source = recorded_file("blocksworld-state-centric-wl-xgboost-state-p01-solved")
+    file = Path(shutil.copy(source, tmp_path))
+    data = json.loads(map_file(source).read_text())
+    map_file(file).write_text(json.dumps(data))
+    assert "missing" not in playback(*read_recorded(file))["map"]
+    map_file(file).write_text(change(data))
+    shown = playback(*read_recorded(file))
+    assert len(shown["steps"]) > 1
+    assert "sgp map" in shown["map"]["missing"], "what to do"
 
 
 def test_rollouts_part_at_the_first_action_that_differs_and_some_cannot_be_compared(solved, unsolved, hostile):
