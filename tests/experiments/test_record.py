@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -96,6 +97,13 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
     assert ship(tmp_path / "others", suites=["some"]) == [], "the same training, which now solves nothing"
     assert "gripper: the planner solves none of the problems" in caplog.text
     assert not (tmp_path / "others").exists()
+
+
+def test_planners_of_the_track_are_measured_on_problems_within_its_proportions(home):
+    suite = bundle._larger(sgp.load_suite("track"), "sokoban")
+    for problem in suite.problems("sokoban", MEASURED_ON):
+        sizes = Counter(type_ for item in sgp.Task(problem).text.objects for type_ in item.types)
+        assert sizes["box"] ** 2 <= sizes["location"]
 
 
 def test_distances_are_added_once_and_never_to_a_file_of_several_rollouts(tmp_path):
