@@ -202,7 +202,7 @@ class Validated:
     coverage: float
     sizes: Mapping[int, float]
     lengths: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # actions by size, 0 if unsolved
-    split: tuple[int, ...] = ()  # actions on the validation split
+    validation_lengths: tuple[int, ...] = ()  # actions on the validation split
     milliseconds: float = field(default=0.0, compare=False)  # of a decision at the largest size
 
     @property
@@ -213,7 +213,7 @@ class Validated:
     @property
     def plan_lengths(self) -> Mapping[int, tuple[int, ...]]:
         """The numbers of actions by size, those of the validation split as size 0."""
-        return {0: self.split, **self.lengths} if self.split else self.lengths
+        return {0: self.validation_lengths, **self.lengths} if self.validation_lengths else self.lengths
 
     @property
     def dynamic(self) -> float:
@@ -426,12 +426,12 @@ class _Trial:
             larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
-        split = tuple(map(_length, attempts))
-        coverage = mean(length > 0 for length in split)
+        own = tuple(map(_length, attempts))
+        coverage = mean(length > 0 for length in own)
         validated = Validated(name, loss, coverage, larger.sizes, milliseconds=larger.milliseconds)
         if not self.rules.multiples:  # the paper's rules have coverage alone
             return validated
-        return replace(validated, lengths=larger.lengths, split=split)
+        return replace(validated, lengths=larger.lengths, validation_lengths=own)
 
 
 def _with_all_plans(training: Any) -> Any:
@@ -537,7 +537,7 @@ def _read(file: Path) -> list[Validated]:
                     **record,
                     "sizes": {int(size): float(value) for size, value in record["sizes"].items()},
                     "lengths": {int(size): tuple(map(int, lengths)) for size, lengths in record["lengths"].items()},
-                    "split": tuple(map(int, record["split"])),
+                    "validation_lengths": tuple(map(int, record["validation_lengths"])),
                 }
             )
             for record in records

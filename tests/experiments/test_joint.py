@@ -144,7 +144,7 @@ def test_the_first_of_equally_good_checkpoints_is_selected():
     assert joint._selected([long, short])["dynamic"] == 1, "three of four plans, but twice to three times as long"
     alike = replace(short, lengths={16: (0, 10), 17: (0, 25.2)})
     assert joint._selected([alike, short])["dynamic"] == 0, "about as good, and faster by its place"
-    weak, strong = replace(alike, split=(0, 20)), replace(short, split=(30, 10))
+    weak, strong = replace(alike, validation_lengths=(0, 20)), replace(short, validation_lengths=(30, 10))
     assert joint._quality([weak, strong]) == pytest.approx([1 / 4 + 1 / 2 + 25 / 25.2 / 2, 1 + 1 / 2 + 1 / 2])
     assert joint._selected([weak, strong])["dynamic"] == 1, "the validation split counts as one more size"
     assert joint._second([one, other]) == 0
