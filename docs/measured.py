@@ -22,6 +22,7 @@ import pandas as pd
 import sgp
 from sgp.datasets.protocols import PROTOCOLS
 from sgp.datasets.subject import Variant
+from sgp.datasets.suite import LEVELS
 from sgp.domains import saying
 from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, with_planners
 from sgp.files import write_text
@@ -212,6 +213,18 @@ def track() -> Table:
         Row((row.words[0], row.words[1], *row.words[4:], *row.words[2:4]), heading=row.heading) for row in table.rows
     ]
     return Table("", ("domain", "seeds", "easy", "medium", "hard", "seconds", "GB"), tuple(rows))
+
+
+def track_search() -> Table:
+    rows = []
+    for domain, line in select(scores("track-search"), size=None).groupby("domain"):
+        levels = {split: next(select(line, split=split, metric="coverage").itertuples()) for split in LEVELS}
+        solved, n = (sum(each) for each in zip(*((row.value * row.n, row.n) for row in levels.values()), strict=True))
+        low, high = sgp.wilson(solved / n, n)
+        seconds = rounded(fmean(select(line, metric="seconds")["value"]))
+        cells = (f"{row.value * row.n:.0f} of {row.n}" for row in levels.values())
+        rows.append((domain, *cells, f"{solved / n:.2f} [{low:.2f}, {high:.2f}], n = {n}", seconds))
+    return Table.of("", ("domain", *LEVELS, "all levels", "seconds"), rows)
 
 
 def against_lama() -> str:
@@ -447,7 +460,7 @@ def dashboard_speed() -> str:
 
 
 TABLES = (
-    *(coverage, coverage_in_short, harder, track, against_lama, decision_cost, learning_curve),
+    *(coverage, coverage_in_short, harder, track, track_search, against_lama, decision_cost, learning_curve),
     *(transformers, transformers_trained, transformers_lengths, names_matter),
     *(next_states, plans_followed, abstaining, next_states_by_domain, retrieval_caps),
     *(scaling, acpbench_instances, installed_sizes, shipped_planners, dashboard_speed),
