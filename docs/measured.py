@@ -223,7 +223,7 @@ def track_search() -> Table:
         low, high = sgp.wilson(solved / n, n)
         seconds = rounded(fmean(select(line, metric="seconds")["value"]))
         cells = (f"{row.value * row.n:.0f} of {row.n}" for row in levels.values())
-        rows.append((domain, *cells, f"{solved / n:.2f} [{low:.2f}, {high:.2f}], n = {n}", seconds))
+        rows.append((domain, *cells, f"{short(solved / n)} [{short(low)}, {short(high)}], n = {n}", seconds))
     return Table.of("", ("domain", *LEVELS, "all levels", "seconds"), rows)
 
 
