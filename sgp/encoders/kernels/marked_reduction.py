@@ -63,7 +63,8 @@ def reduced(
     """Return layout, state and changes without most interchangeable objects.
 
     Candidate i changes the atoms `changed[first[i] : first[i + 1]]`. Of each class remain the objects that a candidate
-    touches, but two of those that it changes alike, and `members` others.
+    touches, but two of those that it changes alike, and `members` others. Of a class of which a candidate leaves fewer
+    objects, these remain, too.
     """
     objects, arguments = len(layout.object_colour), layout.arguments
     signatures = interchangeable.kinds.copy()
@@ -71,8 +72,8 @@ def reduced(
         for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
             signatures[layout.arguments[place]] += interchangeable.marks[place]
     classes, sizes = _classes(interchangeable.symmetric, signatures)
-    first, changed = _without_alike(layout, interchangeable, members, signatures, classes, sizes, first, changed)
-    kept = _kept_objects(layout, interchangeable.symmetric, members, classes, changed)
+    kept, omitted = _kept_objects(layout, interchangeable, members, signatures, classes, sizes, first, changed)
+    first, changed = _kept_changes(layout, kept, omitted, first, changed)
     names, count = np.full(objects, -1, np.int32), 0
     for obj in range(objects):
         if kept[obj]:
@@ -119,7 +120,7 @@ def _classes(symmetric: Flags, signatures: Hashes) -> tuple[Ints, Ints]:
 
 
 @compiled
-def _without_alike(
+def _kept_objects(
     layout: MarkedLayout,
     interchangeable: Interchangeable,
     members: int,
@@ -128,20 +129,25 @@ def _without_alike(
     sizes: Ints,
     first: NDArray[np.int64],
     changed: Ints,
-) -> tuple[NDArray[np.int64], Ints]:
-    """Return the changes without those of all but two objects of a class that a candidate changes alike.
+) -> tuple[Flags, Flags]:
+    """Return a mask [n] of the objects that remain, and a mask of the changes that are omitted.
 
-    No walk has more than two touched objects, its ends. The others are then like the untouched objects of their class,
-    so the candidate must leave `members` of these.
+    No walk has more than two touched objects, its ends, so two of each group of objects of a class that a candidate
+    changes alike are enough. Where it leaves `members` untouched objects of the class, the others of the group are like
+    these, and their changes are omitted. Where it leaves fewer, all of these remain, and no change is omitted, so that
+    all other remaining objects of the class are touched.
     """
     first_argument, arguments, marks = layout.first_argument, layout.arguments, interchangeable.marks
     touched, changes = np.empty(len(classes), np.int32), np.zeros(len(classes), np.uint64)  # objects, sums of marks
-    is_touched, is_alike = np.zeros(len(classes), np.bool_), np.zeros(len(classes), np.bool_)
-    untouched = sizes.copy()
-    starts, kept, total = np.zeros(len(first), np.int64), np.empty(len(changed), np.int32), 0
+    is_touched, is_omitted = np.zeros(len(classes), np.bool_), np.zeros(len(classes), np.bool_)
+    kept, omitted, untouched = ~interchangeable.symmetric, np.zeros(len(changed), np.bool_), sizes.copy()
+    following, last = np.full(len(classes), EMPTY, np.int32), np.full(len(sizes), EMPTY, np.int32)
+    for obj in range(len(classes)):  # lists of the objects of each class
+        if classes[obj] >= 0:
+            following[obj], last[classes[obj]] = last[classes[obj]], obj
     for candidate in range(len(first) - 1):
-        count = 0
-        for atom in changed[first[candidate] : first[candidate + 1]]:
+        count, begin, end = 0, first[candidate], first[candidate + 1]
+        for atom in changed[begin:end]:
             for place in range(first_argument[atom], first_argument[atom + 1]):
                 obj = arguments[place]
                 if classes[obj] >= 0:
@@ -151,42 +157,52 @@ def _without_alike(
                         touched[count] = obj
                         count += 1
                         untouched[classes[obj]] -= 1
-        if count > 2:
-            keys = np.empty(count, np.uint64)
-            for which in range(count):
-                keys[which] = pair(EDGE, signatures[touched[which]], changes[touched[which]])
-            order = np.argsort(keys, kind="mergesort")  # stable: the first two of a candidate remain
-            for place in range(2, count):
-                obj = touched[order[place]]
-                is_alike[obj] = keys[order[place]] == keys[order[place - 2]] and untouched[classes[obj]] >= members
-        for atom in changed[first[candidate] : first[candidate + 1]]:
-            alike = False
-            for place in range(first_argument[atom], first_argument[atom + 1]):
-                alike = alike or is_alike[arguments[place]]
-            if not alike:
-                kept[total] = atom
-                total += 1
-        starts[candidate + 1] = total
+        keys = np.empty(count, np.uint64)
+        for which in range(count):
+            keys[which] = pair(EDGE, signatures[touched[which]], changes[touched[which]])
+        order = np.argsort(keys, kind="mergesort") if count > 2 else np.arange(count)  # stable: the first two remain
+        for place in range(count):
+            obj = touched[order[place]]
+            if place < 2 or keys[order[place]] != keys[order[place - 2]]:
+                kept[obj] = True
+            elif untouched[classes[obj]] >= members:
+                is_omitted[obj] = True
+            elif place == 2 or keys[order[place]] != keys[order[place - 3]]:  # once for each group
+                member = last[classes[obj]]
+                while member >= 0:
+                    kept[member] |= not is_touched[member]
+                    member = following[member]
+        for which in range(begin, end):
+            for place in range(first_argument[changed[which]], first_argument[changed[which] + 1]):
+                omitted[which] |= is_omitted[arguments[place]]
         for which in range(count):
             obj = touched[which]
-            is_touched[obj], is_alike[obj], changes[obj] = False, False, 0
+            is_touched[obj], is_omitted[obj], changes[obj] = False, False, 0
             untouched[classes[obj]] += 1
-    return starts, kept[:total]
-
-
-@compiled
-def _kept_objects(layout: MarkedLayout, symmetric: Flags, members: int, classes: Ints, changed: Ints) -> Flags:
-    """Return a mask [n] of the objects that remain."""
-    kept = ~symmetric
-    for atom in changed:
-        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-            kept[layout.arguments[place]] = True
-    met = np.zeros(classes.max() + 1, np.int32)  # untouched members of each class
+    met = np.zeros(len(sizes), np.int32)  # further members of each class
     for obj in range(len(kept)):
         if not kept[obj] and met[classes[obj]] < members:
             met[classes[obj]] += 1
             kept[obj] = True
-    return kept
+    return kept, omitted
+
+
+@compiled
+def _kept_changes(
+    layout: MarkedLayout, kept: Flags, omitted: Flags, first: NDArray[np.int64], changed: Ints
+) -> tuple[NDArray[np.int64], Ints]:
+    """Return the changes of remaining objects without the omitted ones."""
+    starts, few, total = np.zeros(len(first), np.int64), np.empty(len(changed), np.int32), 0
+    for candidate in range(len(first) - 1):
+        for which in range(first[candidate], first[candidate + 1]):
+            remains = not omitted[which]
+            for place in range(layout.first_argument[changed[which]], layout.first_argument[changed[which] + 1]):
+                remains = remains and kept[layout.arguments[place]]
+            if remains:
+                few[total] = changed[which]
+                total += 1
+        starts[candidate + 1] = total
+    return starts, few[:total]
 
 
 @compiled
