@@ -45,6 +45,7 @@ KERNEL_MODULES = (
     "planning.joins",
     "planning.novelty_forms",
     "planning.operators",
+    "planning.repetitions",
     "planning.symmetry",
     "planning.width_search",
 )

@@ -15,6 +15,7 @@ from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
 LAYER_LIMIT = 1000  # states expanded at each depth by the capped variant (AIW-AD, appendix B)
+REPETITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Lookahead:
     `min_novel`, the search ends after a depth with so many novel states if one satisfies more positive goal atoms than
     the first state; distant candidates of large problems are expensive and rarely chosen. Goal states are always
     candidates. `states` bounds the number of candidates and thus memory. With `representatives`, each state applies one
-    of the actions that differ only in interchangeable objects.
+    of the actions that differ only in interchangeable objects. Of states after an action and its repetitions with other
+    objects of the same classes, such as loading packages one after the other, those after 1 to `repetitions` actions
+    are candidates, and then those after twice as many each time, and the last one; 0 is no such limit.
 
     Candidates are in generation order. `parent` is the candidate of the predecessor, `actions` the path from the first
     state.
@@ -43,6 +46,7 @@ class Lookahead:
     min_novel: int | None = None
     states: int = 100_000
     representatives: bool = False
+    repetitions: int = REPETITIONS
 
     def __post_init__(self) -> None:
         given = {name: 1.0 for name in ("layer", "min_novel", "states") if getattr(self, name) is not None}
@@ -50,7 +54,7 @@ class Lookahead:
 
     def __call__(self, task: Task, state: State) -> Candidates:
         """Return the candidates of a state; none for a dead end."""
-        limits = SearchLimits(False, self.layer or 0, self.min_novel or 0, self.states)
+        limits = SearchLimits(False, self.layer or 0, self.min_novel or 0, self.states, self.repetitions)
         return task.search(state, self.abstraction, limits, self.representatives)
 
 

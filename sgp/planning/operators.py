@@ -229,6 +229,22 @@ def identity_changes(indptr: NDArray[np.int64], changed: Ints) -> Words:
     return identities
 
 
+@compiled
+def exchanged(change: Ints, count: int, fluent: int) -> int:
+    """Toggle membership of a fluent in a sorted array, and return the new length."""
+    place = count
+    while place > 0 and change[place - 1] >= fluent:
+        place -= 1
+    if place < count and change[place] == fluent:
+        for later in range(place, count - 1):
+            change[later] = change[later + 1]
+        return count - 1
+    for later in range(count, place, -1):
+        change[later] = change[later - 1]
+    change[place] = fluent
+    return count + 1
+
+
 @kernel
 def symmetric_difference(one: Ints, other: Ints) -> Ints:
     """Return the numbers that are in one of two ascending arrays alone, ascending."""

@@ -279,9 +279,11 @@ def _rank_changed(
     found = members[: classes.most + len(moved)]
     for which in range(len(moved)):
         left, joined = classes.signatures[moved[which]], signatures[moved[which]]
-        done = left == joined
-        for other in moved[:which]:
-            done = done or (classes.signatures[other] == left and signatures[other] == joined)
+        done, before = left == joined, which - 1  # objects moved alike are mostly side by side
+        while before >= 0 and not done:
+            other = moved[before]
+            done = classes.signatures[other] == left and signatures[other] == joined
+            before -= 1
         for signature in (left, joined):
             for rank in range(0 if done else first_members(classes, differing, signatures, signature, found)):
                 ranks[found[rank]] = min(rank, classes.most)

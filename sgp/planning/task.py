@@ -26,7 +26,7 @@ from sgp.planning.pddl import Problem, format_problem, require_plain_names, requ
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.states import FEW_FLUENTS, State, States
 from sgp.planning.symmetry import symmetric_objects
-from sgp.planning.width_search import ACTION, ONE_STEP, PARENT, SearchLimits, SearchResult
+from sgp.planning.width_search import ACTION, LENGTH, ONE_STEP, PARENT, SearchLimits, SearchResult
 
 Mode = OneOf["grounded", "lifted"]
 Value = TypeVar("Value")
@@ -341,7 +341,8 @@ class Candidates(Sequence[Successor]):
             for actions, after, parent in successors
         ]
         identities = identity_changes(indptr, changed)
-        result = SearchResult(np.array(steps, np.int32).reshape(-1, 4), identities, indptr, changed)
+        no_actions = np.empty(0, np.int32)
+        result = SearchResult(np.array(steps, np.int32).reshape(-1, 4), identities, indptr, changed, no_actions)
         made = cls(task, state, result, None)
         made._made = dict(enumerate(successors))
         return made
@@ -356,9 +357,8 @@ class Candidates(Sequence[Successor]):
         """The last action to each candidate [n]."""
         if self._instances is None:
             return [successor.actions[-1] for successor in self]
-        return [
-            self._instances.action(int(self._result.steps[place, ACTION])) for place in with_limit_checks(self._places)
-        ]
+        last = self._result.actions[self._result.steps[:, ACTION]]
+        return [self._instances.action(int(last[place])) for place in with_limit_checks(self._places)]
 
     def __len__(self) -> int:
         return len(self._places)
@@ -394,11 +394,14 @@ class Candidates(Sequence[Successor]):
         return Successor(path, state, None if parent < 0 else parent)
 
     def _path(self, place: int) -> tuple[Action, ...]:
-        actions, instances = [], self._instances
+        actions, instances, result = [], self._instances, self._result
         assert instances is not None, "successors that were given are made"
         while place >= 0:
-            actions.append(instances.action(int(self._result.steps[place, ACTION])))
-            place = int(self._result.steps[place, PARENT])
+            parent, last, length, _ = result.steps[place].tolist()
+            here = length - (int(result.steps[parent, LENGTH]) if parent >= 0 else 0)
+            numbers = result.actions[last + 1 - here : last + 1].tolist()
+            actions += [instances.action(number) for number in reversed(numbers)]
+            place = parent
         return tuple(reversed(actions))
 
 

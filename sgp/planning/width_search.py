@@ -22,6 +22,7 @@ from sgp.planning.operators import (
     Goal,
     Operators,
     applicable,
+    exchanged,
     half_identity,
     has,
     is_goal,
@@ -33,6 +34,7 @@ from sgp.planning.operators import (
     words_of,
     write_applicable,
 )
+from sgp.planning.repetitions import is_repetition, repeat_further
 from sgp.planning.symmetry import (
     Classes,
     Symmetry,
@@ -75,26 +77,30 @@ class SearchLimits(NamedTuple):
     """Limits of a search: 0 is no limit, except for `max_candidates`.
 
     With `min_novel`, the search ends at the end of a layer once all layers together have so many novel states and one
-    of them satisfies more positive goal atoms than the root state.
+    of them satisfies more positive goal atoms than the root state. With representatives, after `repetitions` of an
+    action with other objects of the same classes, further ones double their number at once; see
+    `repetitions.repeat_further`.
     """
 
     one_step: bool  # only one-step successors, one candidate per applicable action
     layer: int  # novel states expanded at each depth, those with more satisfied goals first
     min_novel: int
     max_candidates: int
+    repetitions: int
 
 
-ONE_STEP = SearchLimits(True, 0, 0, 2**31 - 1)
+ONE_STEP = SearchLimits(True, 0, 0, 2**31 - 1, 0)
 
 PARENT, ACTION, LENGTH, GOAL = range(4)  # columns of `SearchResult.steps`
-CANDIDATE, MISSING, UNSATISFIED = range(3)  # columns of the expanded states
+CANDIDATE, MISSING, UNSATISFIED, TIMES = range(4)  # columns of the expanded states
 
 
 class SearchResult(NamedTuple):
     """The n candidates of a state in generation order.
 
-    `steps` has the parent's index in this list (-1 for the root state), the last action, the number of actions from
-    the root state, and 1 for a goal state. `identities` are exclusive ors with the identity of the root state, equal
+    `steps` has the parent's index in this list (-1 for the root state), the place of the last action in `actions`, the
+    number of actions from the root state, and 1 for a goal state. All actions from the parent on end at that place; the
+    difference of the lengths is their number. `identities` are exclusive ors with the identity of the root state, equal
     for equal states; two states collide with probability 2^-128.
     """
 
@@ -102,6 +108,7 @@ class SearchResult(NamedTuple):
     identities: Words2D  # [n, 2]
     indptr: NDArray[np.int64]  # [n + 1]
     changed: Ints  # candidate i differs from the root state in the fluents changed[indptr[i] : indptr[i + 1]]
+    actions: Ints  # ground actions, or rows of the instances of a lifted problem
 
 
 class _Watched(NamedTuple):
@@ -117,7 +124,8 @@ def search_ground(
     ground: Ground, forms: Forms, state: Ints, limits: SearchLimits, representatives: bool, stop: StopFlag
 ) -> SearchResult:
     """Return the candidates of a state in a problem with ground actions; see `search_states`."""
-    return search_states(ground, None, forms, state, limits, representatives, 0, stop)[1]
+    _, result, found = search_states(ground, None, forms, state, limits, representatives, 0, stop)
+    return _with_actions(result, found[:, 0].copy())
 
 
 @kernel
@@ -131,7 +139,8 @@ def search_lifted(
     stop: StopFlag,
 ) -> tuple[int, SearchResult, Ints]:
     """Return the candidates of a state in a lifted problem; see `search_states`."""
-    return search_states(None, lifted, forms, state, limits, representatives, max_instances, stop)
+    status, result, found = search_states(None, lifted, forms, state, limits, representatives, max_instances, stop)
+    return status, _with_actions(result, np.arange(len(found)).astype(np.int32)), found
 
 
 @compiled
@@ -154,9 +163,9 @@ def search_states(
     it. Novel states are expanded. With `representatives`, one of the actions that differ only in interchangeable
     objects is applied.
 
-    For a lifted problem, the last result is the instances [n, 1 + p] that lead to the candidates. The first result is 0
-    on success; otherwise the other results are invalid: FULL if the atom table is full, TOO_MANY if a state has more
-    than `max_instances` instances. If `stop[0]` becomes true, the candidates found so far are returned.
+    The last result is the applied actions: instances [k, 1 + p] of a lifted problem, numbers [k, 1] of ground ones. The
+    first result is 0 on success; otherwise the other results are invalid: FULL if the atom table is full, TOO_MANY if a
+    state has more than `max_instances` instances. If `stop[0]` becomes true, the candidates found so far are returned.
     """
     if ground is not None:
         operators, symmetry, goal = ground.operators, ground.symmetry, ground.goal
@@ -183,6 +192,7 @@ def search_states(
         signatures, symmetric, objects_of = atoms.signatures, atoms.symmetric, arguments
         most_parameters = width - 1
         objects, is_object = np.empty(len(signatures), np.int32), np.zeros(len(signatures), np.bool_)
+        places = np.empty(len(signatures), np.int32)
     classes = classes_of(symmetric[: len(symmetric) if representatives else 0], signatures, most_parameters)
     ranks = classes.ranks.copy() if representatives else np.zeros(len(signatures), np.int32)
     moved, members = np.empty(len(ranks), np.int32), np.empty(most_parameters + len(ranks), np.int32)
@@ -190,11 +200,10 @@ def search_states(
     root_bits, atom_count = present.copy(), len(predicates)
     positive_goal, negative_goal = np.zeros(atom_count, np.bool_), np.zeros(atom_count, np.bool_)
     positive_goal[goal.wanted], negative_goal[goal.unwanted] = True, True
-    nodes = np.empty(
-        (256, 3), np.int32
-    )  # the expanded states: candidate, positive goal atoms that are false, unsatisfied goals
+    # The expanded states: candidate, positive goal atoms that are false, unsatisfied goals, repetitions of the action.
+    nodes = np.empty((256, 4), np.int32)
     nodes[0, CANDIDATE], nodes[0, MISSING] = -1, missing_atoms(present, goal)
-    nodes[0, UNSATISFIED] = unsatisfied(present, goal)
+    nodes[0, UNSATISFIED], nodes[0, TIMES] = unsatisfied(present, goal), 0
     layer_begin, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
     forms.search[0] += 1
     if not limits.one_step:
@@ -202,12 +211,16 @@ def search_states(
         if ground is not None:
             watched = _watched(ground, state, forms)
     result = SearchResult(
-        np.empty((256, 4), np.int32), np.empty((256, 2), np.uint64), np.zeros(257, np.int64), np.empty(1024, np.int32)
+        np.empty((256, 4), np.int32),
+        np.empty((256, 2), np.uint64),
+        np.zeros(257, np.int64),
+        np.empty(1024, np.int32),
+        np.empty(0, np.int32),
     )
     slots = np.full(1024, EMPTY, np.int32)
-    found_rows = np.empty((256, width), np.int32)
+    found = np.empty((256, width), np.int32)  # the applied actions
     successor_diff, successor_identity = np.empty(atom_count, np.int32), np.empty(2, np.uint64)
-    count, novelties, progress = 0, 0, False
+    count, applied, novelties, progress = 0, 0, 0, False
     while layer_begin < layer_end and not (0 < limits.min_novel <= novelties and progress):
         for node in range(layer_begin, layer_end):
             parent = nodes[node, CANDIDATE]
@@ -235,7 +248,8 @@ def search_states(
             if lifted is not None:
                 changed, some = symmetric_difference(before, node_diff), 0
                 if representatives and only_new:
-                    some = _write_affected(atoms, changed, classes, moved[:many], members, objects, is_object)
+                    some = _write_affected(atoms, changed, classes, moved[:many], members, objects, is_object, places)
+                    changed = _of_representatives(changed, objects_of, ranks, classes.most)
                 change = Change(only_new, changed, objects[:some], is_object)
                 total, rows = instances(
                     atoms,
@@ -252,15 +266,14 @@ def search_states(
                 )
                 is_object[objects[:some]] = False
                 if total < 0 or total > max_instances:
-                    return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found_rows[:count]
+                    return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found[:applied]
             for index in range(total):
                 if stop[0]:
-                    return 0, _trimmed(result, count), found_rows[:count]
+                    return 0, _trimmed(result, count), found[:applied]
                 if ground is not None:
                     action = actions[index]
                     adds = added_atoms[added_ends[action] : added_ends[action + 1]]
                 if lifted is not None:
-                    action = count
                     instance = rows[index]
                     added = write_atoms(
                         atom_slots, atom_keys, literal_predicates, terms, add_ends, add_indices,
@@ -272,7 +285,7 @@ def search_states(
                     if missing_number and not number_atoms(
                         atoms, schemas.literals, schemas.adds, instance[0], instance[1:], added_room, row
                     ):
-                        return FULL, _trimmed(result, count), found_rows[:count]
+                        return FULL, _trimmed(result, count), found[:applied]
                     adds = added_room[:added]
                 new = not limits.one_step and _is_new(forms, predicates, arguments, adds)
                 if not (new or may_reach_goal or node == 0):
@@ -291,6 +304,40 @@ def search_states(
                 goal_reached = may_reach_goal and _reaches(present, node_diff, successor_diff[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
+                times = 1
+                while len(found) < applied + times + nodes[node, TIMES]:
+                    found = grow(found)
+                if ground is not None:
+                    found[applied, 0], argument_count = action, most_parameters
+                if lifted is not None:
+                    found[applied] = instance
+                    argument_count = schemas.steps[instance[0] + 1] - schemas.steps[instance[0]]
+                repeated = 0  # how often the parent's action is repeated before this one
+                if representatives and limits.repetitions > 0 and new and parent >= 0:
+                    last = result.steps[parent, ACTION]
+                    if ground is not None:
+                        one, other = ground_rows[found[last, 0]], ground_rows[action]
+                    if lifted is not None:
+                        one, other = found[last], found[applied]
+                    if is_repetition(classes, one[: 1 + argument_count], other[: 1 + argument_count]):
+                        repeated = nodes[node, TIMES]
+                if repeated >= limits.repetitions and repeated > 0 and not goal_reached:
+                    mark_seen(forms, predicates, arguments, adds)
+                    toggle(present, node_diff)
+                    toggle(present, successor_diff[:changes])
+                    missing, violated = _goal_changes(root_bits, successor_diff[:changes], positive_goal, negative_goal)
+                    still_open = nodes[0, UNSATISFIED] + missing + violated + (0 if goal.possible else 1)
+                    status, further, changes, still_open = repeat_further(
+                        ground, lifted, forms, classes, signatures, one, found, applied, repeated - 1, present,
+                        successor_diff, changes, positive_goal, negative_goal, still_open, stop,
+                    )  # fmt: skip
+                    goal_reached = still_open == 0
+                    toggle(present, successor_diff[:changes])
+                    toggle(present, node_diff)
+                    if status == FULL:
+                        return FULL, _trimmed(result, count), found[:applied]
+                    times += further
+                    novelties += further
                 successor_identity[:] = 0
                 for place in range(changes):
                     successor_identity[0] ^= half_identity(successor_diff[place], 0)
@@ -303,13 +350,10 @@ def search_states(
                     if slots[slot] >= 0:
                         continue
                     slots[slot] = count
-                if lifted is not None:
-                    if count == len(found_rows):
-                        found_rows = grow(found_rows)
-                    found_rows[count] = rows[index]
+                applied += times
                 begin, step = result.indptr[count], result.steps[count]
-                step[PARENT], step[ACTION], step[GOAL] = parent, action, goal_reached
-                step[LENGTH] = 1 if parent < 0 else result.steps[parent, LENGTH] + 1
+                step[PARENT], step[ACTION], step[GOAL] = parent, applied - 1, goal_reached
+                step[LENGTH] = times if parent < 0 else result.steps[parent, LENGTH] + times
                 result.identities[count] = successor_identity
                 result.indptr[count + 1] = begin + changes
                 result.changed[begin : begin + changes] = successor_diff[:changes]
@@ -318,21 +362,15 @@ def search_states(
                     mark_seen(forms, predicates, arguments, adds)
                     if expanded == len(nodes):
                         nodes = grow(nodes)
-                    missing = violated = 0
-                    for place in range(changes):
-                        fluent = successor_diff[place]
-                        held = has(root_bits, fluent)
-                        if positive_goal[fluent]:
-                            missing += 1 if held else -1
-                        if negative_goal[fluent]:
-                            violated += -1 if held else 1
+                    missing, violated = _goal_changes(root_bits, successor_diff[:changes], positive_goal, negative_goal)
                     nodes[expanded, CANDIDATE], nodes[expanded, MISSING] = count - 1, nodes[0, MISSING] + missing
                     nodes[expanded, UNSATISFIED] = nodes[0, UNSATISFIED] + missing + violated
+                    nodes[expanded, TIMES] = repeated + times
                     expanded += 1
                 if count >= limits.max_candidates:
-                    return 0, _trimmed(result, count), found_rows[:count]
+                    return 0, _trimmed(result, count), found[:applied]
             if limits.one_step:
-                return 0, _trimmed(result, count), found_rows[:count]
+                return 0, _trimmed(result, count), found[:applied]
             rank_back(classes, moved[:many], signatures, ranks, members)
             if ground is not None:
                 toggle(present, node_diff)
@@ -347,7 +385,20 @@ def search_states(
             progress = progress or nodes[layer_end:expanded, MISSING].min() < nodes[0, MISSING]
         layer_begin, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, limits.layer)
         expanded = layer_end
-    return 0, _trimmed(result, count), found_rows[:count]
+    return 0, _trimmed(result, count), found[:applied]
+
+
+@compiled
+def _goal_changes(before: Words, changed: Ints, wanted: Mask, unwanted: Mask) -> tuple[int, int]:
+    """Return by how many more atoms the goal is missing and violated after changes of a state."""
+    missing = violated = 0
+    for fluent in changed:
+        held = has(before, fluent)
+        if wanted[fluent]:
+            missing += 1 if held else -1
+        if unwanted[fluent]:
+            violated += -1 if held else 1
+    return missing, violated
 
 
 @inlined
@@ -438,36 +489,51 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
 
 @compiled
 def _write_affected(
-    atoms: Atoms, changed: Ints, classes: Classes, moved: Ints, members: Ints, objects: Ints, is_object: Mask
+    atoms: Atoms,
+    changed: Ints,
+    classes: Classes,
+    moved: Ints,
+    members: Ints,
+    objects: Ints,
+    is_object: Mask,
+    places: Ints,
 ) -> int:
     """Write objects of which each new representative has one, and return their number.
 
     New representatives are applicable in this node and its parent, but represent others only in this node. The two
     differ in the `changed` atoms. Of an object whose signature these change, an action can become a representative if
     the object was or is interchangeable with another. The same holds for the first objects of the class that it left.
+    `places` is a buffer for a number per object.
     """
     signatures, touched, count = atoms.signatures, np.empty(changed.size * atoms.arguments.shape[1], np.int32), 0
     earlier = np.empty(len(touched), np.uint64)  # signatures in the parent
     for atom in changed:
-        for number in atoms.arguments[atom]:
-            if number >= 0 and atoms.symmetric[number] and not is_in(touched[:count], number):
-                touched[count], earlier[count] = number, signatures[number]
-                count += 1
-    for atom in changed:
+        true = has(atoms.true, atom)
         for place in range(atoms.arguments.shape[1]):
-            for which in range(count):
-                if atoms.arguments[atom, place] == touched[which]:
-                    mark = atoms.marks[atom, place]
-                    earlier[which] += np.uint64(0) - mark if has(atoms.true, atom) else mark
+            number = atoms.arguments[atom, place]
+            if number >= 0 and atoms.symmetric[number]:
+                if not is_object[number]:
+                    is_object[number], places[number] = True, count
+                    touched[count], earlier[count] = number, signatures[number]
+                    count += 1
+                mark = atoms.marks[atom, place]
+                earlier[places[number]] += np.uint64(0) - mark if true else mark
+    is_object[touched[:count]] = False
     total = 0
     for which in range(count):
-        if earlier[which] == signatures[touched[which]]:
+        before, now = earlier[which], signatures[touched[which]]
+        if before == now:
             continue
-        now = first_members(classes, moved, signatures, signatures[touched[which]], members[:2])
-        left = first_members(classes, moved, signatures, earlier[which], members[: classes.most])
-        alone = now == 1 and left == 0
-        for other in range(count):
-            alone = alone and (other == which or earlier[other] != earlier[which])
+        alike, other = False, which - 1  # another object that left and joined the same classes, mostly the one before
+        while other >= 0 and not alike:
+            alike = earlier[other] == before and signatures[touched[other]] == now
+            other -= 1
+        alone, left = False, 0
+        if not alike:
+            left = first_members(classes, moved, signatures, before, members[: classes.most])
+            alone = left == 0 and first_members(classes, moved, signatures, now, members[:2]) == 1
+            for other in range(count):
+                alone = alone and (other == which or earlier[other] != before)
         if not alone and not is_object[touched[which]]:
             is_object[touched[which]] = True
             objects[total] = touched[which]
@@ -478,6 +544,20 @@ def _write_affected(
                 objects[total] = number
                 total += 1
     return total
+
+
+@compiled
+def _of_representatives(atoms: Ints, arguments: Ints2D, ranks: Ints, most: int) -> Ints:
+    """Return the atoms whose arguments can all be in one representative; see `Classes.most`."""
+    chosen, count = np.empty(len(atoms), np.int32), 0
+    for atom in atoms:
+        few = True
+        for number in arguments[atom]:
+            few = few and (number < 0 or ranks[number] < most)
+        if few:
+            chosen[count] = atom
+            count += 1
+    return chosen[:count]
 
 
 @compiled
@@ -496,24 +576,8 @@ def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, chan
             if fluent < 0 or has(present, fluent) == value or is_in(effect[:which], fluent):
                 continue
             if value or not is_in(adds, fluent):
-                count = _exchanged(change, count, fluent)
+                count = exchanged(change, count, fluent)
     return count
-
-
-@compiled
-def _exchanged(change: Ints, count: int, fluent: int) -> int:
-    """Toggle membership of a fluent in a sorted array, and return the new length."""
-    place = count
-    while place > 0 and change[place - 1] >= fluent:
-        place -= 1
-    if place < count and change[place] == fluent:
-        for later in range(place, count - 1):
-            change[later] = change[later + 1]
-        return count - 1
-    for later in range(count, place, -1):
-        change[later] = change[later - 1]
-    change[place] = fluent
-    return count + 1
 
 
 @compiled
@@ -542,14 +606,14 @@ def _layer_end(nodes: Ints, begin: int, end: int, max_states: int) -> int:
 @compiled
 def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> tuple[SearchResult, Ints]:
     """Enlarge the arrays of results and the hash table for one more candidate of `changes` differences."""
-    steps, identities, indptr, changed = result
+    steps, identities, indptr, changed, actions = result
     while indptr[count] + changes > len(changed):
         changed = grow(changed)
     if count == len(steps):
         steps, identities, indptr = grow(steps), grow(identities), grow(indptr)
         slots = np.full(2 * len(slots), EMPTY, np.int32)
         insert_keys(slots, np.ascontiguousarray(identities[:, 0]), 0, count)  # lookups compare both halves
-    return SearchResult(steps, identities, indptr, changed), slots
+    return SearchResult(steps, identities, indptr, changed, actions), slots
 
 
 @compiled
@@ -564,4 +628,11 @@ def _changed_in(result: SearchResult, candidate: int) -> Ints:
 def _trimmed(result: SearchResult, count: int) -> SearchResult:
     """Truncate a result to its first candidates."""
     indptr = result.indptr[: count + 1]
-    return SearchResult(result.steps[:count], result.identities[:count], indptr, result.changed[: indptr[-1]])
+    changed = result.changed[: indptr[-1]]
+    return SearchResult(result.steps[:count], result.identities[:count], indptr, changed, result.actions)
+
+
+@compiled
+def _with_actions(result: SearchResult, actions: Ints) -> SearchResult:
+    """Return a result with its actions."""
+    return SearchResult(result.steps, result.identities, result.indptr, result.changed, actions)

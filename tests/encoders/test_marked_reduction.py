@@ -1,8 +1,5 @@
 """Features of graphs with a few objects of each class against those of the whole graphs."""
 
-import random
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -10,30 +7,11 @@ from sgp.encoders import marked_transition
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.errors import PddlError
 from sgp.planning.lookahead import Lookahead
-from sgp.planning.pddl import Problem, format_problem
 from sgp.planning.task import Task
 from tests.encoders.test_marked_transition import CONFIGS
 from tests.planning.test_ground_model import random_problem
 from tests.planning.test_symmetry import DOMAINS, SMALL, problem_of
-from tests.sampling import walked
-
-
-def with_twins(problem, seed, most=8):
-    """Add objects that share all atoms and goals of another one but for their own name."""
-    text, rng = Task(problem).text, random.Random(seed)
-    objects, init, goal = list(text.objects), set(text.init), set(text.goal)
-    for number, own in enumerate(rng.sample(text.objects, min(2, len(text.objects)))):
-        for twin in (f"twin{number}-{copy}" for copy in range(rng.randint(1, most))):
-            objects.append(own._replace(name=twin))
-            names = {own.name: twin}
-            init |= {
-                atom._replace(objects=tuple(names.get(name, name) for name in atom.objects))
-                for atom in text.init
-                if own.name in atom.objects
-            }
-            goal |= {literal.renamed(names) for literal in text.goal if own.name in literal.atom.objects}
-    grown = replace(text, objects=tuple(objects), init=tuple(sorted(init)), goal=tuple(sorted(goal)))
-    return Problem("twins", problem.domain_pddl, format_problem(grown))
+from tests.sampling import few_instances, walked, with_twins
 
 
 def compared(problem, config, monkeypatch, steps=6):
@@ -84,13 +62,6 @@ def test_no_feature_changes_in_any_domain(config, monkeypatch):
     objects, atoms = (sum(map(bool, counts)) for counts in zip(*left_out.values(), strict=True))
     assert objects >= 12, left_out
     assert atoms >= 3, left_out
-
-
-def few_instances(problem, most=1000):
-    """Whether every schema and predicate has at most so many instances, so that embedding takes little time."""
-    task = Task(problem)
-    arities = [len(schema.parameters) for schema in task.domain_text.schemas.values()]
-    return len(task.objects) ** max([0, *arities, *task.domain_text.predicates.values()]) <= most
 
 
 @pytest.mark.parametrize("config", SETS.values(), ids=SETS)

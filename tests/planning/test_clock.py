@@ -95,7 +95,7 @@ def test_looking_for_candidates_stops(task, mode, successors):
 def test_compiled_searches_stop_between_two_candidates(task):
     """The limit check afterwards discards the candidates found before the stop; this test reads them."""
 
-    fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000)
+    fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000, 0)
     ground, forms = task.model.arrays(symmetric=False), task.model.forms("none")
     for stopped_at_once in (False, True):
         found = search_ground(ground, forms, fluents, limits, False, np.array([stopped_at_once])).steps

@@ -20,13 +20,13 @@ def plans(candidates):
     return [" ".join(map(str, each.actions)) for each in candidates]
 
 
-def naive(task, state, abstraction="none"):
-    """Oracle: IW(1) by its definition, with every successor generated."""
+def forms_by(task, abstraction):
+    """The function that returns the novelty forms of atoms."""
     types = {thing.name: "object" if abstraction == "base" else thing.types for thing in task.objects}
     goal = set() if abstraction == "goals" else {literal.atom for literal in task.goal}
 
-    def forms(where):
-        for atom in task.atoms(where):
+    def forms(atoms):
+        for atom in atoms:
             if abstraction == "none" or atom in goal or not atom.objects:
                 yield atom
             else:
@@ -35,12 +35,22 @@ def naive(task, state, abstraction="none"):
                         name if place == kept else types[name] for place, name in enumerate(atom.objects)
                     )  # fmt: skip
 
-    seen, met, found, found_at = set(forms(state)), {state}, [], {}
+    return lambda atoms: set(forms(atoms))
+
+
+def naive(task, state, abstraction="none"):
+    """Oracle: IW(1) by its definition, with every successor generated."""
+    by, found = forms_by(task, abstraction), []
+
+    def forms(where):
+        return by(task.atoms(where))
+
+    seen, met, found_at = forms(state), {state}, {}
     queue = [(state, ())]
     for origin, path in queue:
         for actions, after, _ in task.successors(origin):
-            new = not set(forms(after)) <= seen
-            seen |= set(forms(after))
+            new = not forms(after) <= seen
+            seen |= forms(after)
             if after not in met and (new or not path or task.is_goal(after)):
                 met.add(after)
                 found.append((path + actions, after, found_at.get(origin)))

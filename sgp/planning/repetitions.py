@@ -1,0 +1,176 @@
+"""Repetitions of an action with other objects of the same classes, applied without a search of other actions.
+
+A search that loads the first of many interchangeable packages finds next that it can load the second one, and so on.
+Once an action was repeated often, it is repeated further at once, so that a class of n objects adds candidates in the
+order of log n.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sgp.compilation import compiled
+from sgp.planning.atom_table import FULL
+from sgp.planning.clock import StopFlag
+from sgp.planning.hash_table import Ints, Ints2D, Mask, Words
+from sgp.planning.joins import number_atoms, write_atoms
+from sgp.planning.novelty_forms import Forms, learn_forms
+from sgp.planning.operators import applicable, exchanged, has, is_in
+from sgp.planning.symmetry import Classes
+
+
+@compiled
+def is_repetition(classes: Classes, before: Ints, row: Ints) -> bool:
+    """Whether an action, a schema and its arguments, padded with -1, repeats the one before with other objects.
+
+    Each other object replaces one of its class in the root state, of which the action has no further object.
+    """
+    if before[0] != row[0]:
+        return False
+    others = 0
+    for place in range(1, len(row)):
+        number = row[place]
+        if number != before[place]:
+            others += 1
+            if not (classes.symmetric[number] and classes.signatures[number] == classes.signatures[before[place]]):
+                return False
+            for further in range(1, len(row)):
+                same = further != place and row[further] >= 0
+                if same and classes.signatures[row[further]] == classes.signatures[number]:
+                    return False
+    return others > 0
+
+
+@compiled
+def repeat_further(
+    ground: Any,
+    lifted: Any,
+    forms: Forms,
+    classes: Classes,
+    signatures: Words,
+    before: Ints,
+    found: Ints2D,
+    last: int,
+    most: int,
+    state: Words,
+    change: Ints,
+    changes: int,
+    wanted: Mask,
+    unwanted: Mask,
+    open_goals: int,
+    stop: StopFlag,
+) -> tuple[int, int, int, int]:
+    """Repeat the action of row `last` at most `most` times, each with the next objects of its classes.
+
+    `before` is the action that it repeats. Objects are taken that have the signature of the root state. Each repetition
+    must be applicable and add an unseen form; a state without `open_goals`, unsatisfied literals of the atoms `wanted`
+    and `unwanted` [a], is the last one. The state, its first `changes` differences from the root state in `change`, and
+    the rows after `last` are changed in place. Returns 0, or FULL if the atom table is full; and the numbers of
+    repetitions, of differences and of open goals.
+    """
+    # Arrays in variables: each access to one of a tuple would count references.
+    following, at_root = classes.following, classes.signatures
+    numbers, seen, search = forms.numbers, forms.seen, forms.search[0]
+    if ground is not None:
+        operators, rows, predicates, arguments = ground.operators, ground.rows, ground.predicates, ground.arguments
+        add_ends, add_indices = operators.adds.indptr, operators.adds.indices
+        delete_ends, delete_indices = operators.deletes.indptr, operators.deletes.indices
+        row = rows[found[last, 0]].copy()
+    if lifted is not None:
+        atoms, schemas, literals = lifted.atoms, lifted.schemas, lifted.schemas.literals
+        predicates, arguments, row = atoms.predicates, atoms.arguments, found[last].copy()
+        slots, keys, literal_predicates, terms = atoms.slots, atoms.keys, literals.predicates, literals.terms
+        need_ends, need_indices = schemas.needs.indptr, schemas.needs.indices
+        forbid_ends, forbid_indices = schemas.forbids.indptr, schemas.forbids.indices
+        add_ends, add_indices = schemas.adds.indptr, schemas.adds.indices
+        delete_ends, delete_indices = schemas.deletes.indptr, schemas.deletes.indices
+        schema, bound, buffer = row[0], row[1:], np.empty(arguments.shape[1], np.int32)
+        needed = np.empty(need_ends[schema + 1] - need_ends[schema], np.int32)
+        forbidden = np.empty(forbid_ends[schema + 1] - forbid_ends[schema], np.int32)
+        adds = np.empty(add_ends[schema + 1] - add_ends[schema], np.int32)
+        deletes = np.empty(delete_ends[schema + 1] - delete_ends[schema], np.int32)
+    other = row != before
+    times, status, holds = 0, 0, True
+    while times < most and open_goals > 0 and not stop[0]:
+        for place in range(1, len(row)):
+            if other[place] and holds:
+                number = following[row[place]]
+                while number >= 0 and signatures[number] != at_root[number]:
+                    number = following[number]
+                row[place] = number
+                holds = number >= 0
+        if ground is not None:
+            action = _place_of(rows, row) if holds else -1
+            holds = action >= 0 and applicable(state, operators, action)
+            if holds:
+                adds = add_indices[add_ends[action] : add_ends[action + 1]]
+                deletes = delete_indices[delete_ends[action] : delete_ends[action + 1]]
+        if lifted is not None and holds:
+            write_atoms(
+                slots, keys, literal_predicates, terms, need_ends, need_indices, schema, bound, needed, buffer
+            )  # fmt: skip
+            for atom in needed:
+                holds = holds and atom >= 0 and has(state, atom)
+            write_atoms(
+                slots, keys, literal_predicates, terms, forbid_ends, forbid_indices, schema, bound, forbidden, buffer
+            )  # fmt: skip
+            for atom in forbidden:
+                holds = holds and (atom < 0 or not has(state, atom))
+            write_atoms(slots, keys, literal_predicates, terms, add_ends, add_indices, schema, bound, adds, buffer)
+            if (
+                holds
+                and is_in(adds, -1)
+                and not number_atoms(atoms, literals, schemas.adds, schema, bound, adds, buffer)
+            ):
+                holds, status = False, FULL
+            write_atoms(
+                slots, keys, literal_predicates, terms, delete_ends, delete_indices, schema, bound, deletes, buffer
+            )  # fmt: skip
+        new = False
+        if holds:
+            for atom in adds:
+                if numbers[atom, 0] < 0:
+                    learn_forms(forms, predicates[atom], arguments[atom], atom)
+                for column in range(numbers.shape[1]):
+                    form = numbers[atom, column]
+                    if form >= 0 and seen[form] != search:
+                        new, seen[form] = True, search
+        if not new:
+            break
+        for fluent in adds:
+            if not has(state, fluent):
+                changes = exchanged(change, changes, fluent)
+                state[fluent >> 6] ^= np.uint64(1) << np.uint64(fluent & 63)
+                open_goals += int(unwanted[fluent]) - int(wanted[fluent])
+        for fluent in deletes:
+            if fluent >= 0 and has(state, fluent) and not is_in(adds, fluent):
+                changes = exchanged(change, changes, fluent)
+                state[fluent >> 6] ^= np.uint64(1) << np.uint64(fluent & 63)
+                open_goals += int(wanted[fluent]) - int(unwanted[fluent])
+        times += 1
+        if ground is not None:
+            found[last + times, 0] = action
+        if lifted is not None:
+            found[last + times] = row
+    return status, times, changes, open_goals
+
+
+@compiled
+def _place_of(rows: Ints2D, row: Ints) -> int:
+    """Return the place of a row [w] among ascending rows [m, w]; -1 for none."""
+    begin, end = 0, len(rows)
+    while begin < end:
+        middle = (begin + end) // 2
+        order = 0
+        for place in range(len(row)):
+            if order == 0:
+                order = rows[middle, place] - row[place]
+        if order == 0:
+            return middle
+        if order < 0:
+            begin = middle + 1
+        else:
+            end = middle
+    return -1
