@@ -243,12 +243,19 @@ def no_recolouring(graph: Unchanged) -> Recolouring:
 
 @inlined
 def recolour(
-    layout: MarkedLayout, graph: Unchanged, new: Recolouring, exchange: Exchange, change: Ints, buffer: Hashes
+    layout: MarkedLayout,
+    graph: Unchanged,
+    new: Recolouring,
+    exchange: Exchange,
+    change: Ints,
+    counted: bool,
+    buffer: Hashes,
 ) -> tuple[Hashes, int, int, int]:
     """Refine the colours that a change reaches, and write those that are new at their node into the buffer.
 
-    The change names each atom once, so an exchange with space for all edges suffices for one level. Returns the buffer
-    (grown if necessary), its number of colours, and the numbers of reached atoms and objects.
+    The change names each atom once, so an exchange with space for all edges suffices for one level. Unless `counted`,
+    a colour may be left out where it is already in the buffer. Returns the buffer (grown if necessary), its number of
+    colours, and the numbers of reached atoms and objects whose colours changed in `new`.
     """
     while len(change) > len(buffer):
         buffer = grow(buffer)
@@ -258,10 +265,15 @@ def recolour(
     for level in range(len(graph.around)):
         atoms_before, objects_before = atoms, objects
         objects = _reach_objects(layout, new, level, atoms_before, objects_before)
-        atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
-        while filled + atoms + objects > len(buffer):
+        ends = level + 1 == len(graph.around)
+        if not ends:
+            atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
+        around = _edges_around(graph, new, level, objects_before) if ends else 0
+        while filled + atoms + objects + around > len(buffer):
             buffer = grow(buffer)
         filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
+        if ends:
+            filled = _recolour_around(layout, graph, new, level, objects_before, counted, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
         filled = _recolour_objects(graph, new, level, objects, exchange, buffer, filled)
     return buffer, filled, atoms, objects
@@ -326,6 +338,59 @@ def _recolour_atoms(
             new.atom_differs[level + 1, atom] = True
             buffer[filled] = pair(COLOUR, salt, colour)
             filled += 1
+    return filled
+
+
+@inlined
+def _edges_around(graph: Unchanged, new: Recolouring, level: int, objects: int) -> int:
+    """Count the edges of recoloured objects among the first `objects`."""
+    count = 0
+    for which in range(objects):
+        obj = new.objects[which]
+        if new.object_differs[level, obj]:
+            count += graph.edges[obj + 1] - graph.edges[obj]
+    return count
+
+
+@inlined
+def _recolour_around(
+    layout: MarkedLayout,
+    graph: Unchanged,
+    new: Recolouring,
+    level: int,
+    objects: int,
+    counted: bool,
+    buffer: Hashes,
+    filled: int,
+) -> int:
+    """Compute the last colours of the other atoms of recoloured objects; return the number of colours in the buffer.
+
+    No later colour depends on them, so they are not stored. They differ from the unchanged ones, because an argument's
+    colour does.
+    """
+    salt = number(LEVEL, level + 1)
+    atom_colour, object_colour, differs = new.atom_colour[level], new.object_colour[level], new.object_differs[level]
+    first_argument, arguments, reached = layout.first_argument, layout.arguments, new.atom_reached
+    edges, edge_atom, edge_position = graph.edges, graph.edge_atom, graph.edge_position
+    for which in range(objects):
+        obj = new.objects[which]
+        if differs[obj]:
+            before = np.uint64(0)
+            for edge in range(edges[obj], edges[obj + 1]):
+                atom = edge_atom[edge]
+                begin, found = first_argument[atom], reached[atom]
+                for place in range(begin, begin + edge_position[edge]):
+                    found = found or differs[arguments[place]]
+                if found:
+                    continue
+                value = np.uint64(0)
+                for place in range(begin, first_argument[atom + 1]):
+                    value += pair(EDGE, object_colour[arguments[place]], np.uint64(place - begin))
+                colour = pair(ATOM, atom_colour[atom], value)
+                if counted or colour != before:
+                    buffer[filled] = pair(COLOUR, salt, colour)
+                    filled += 1
+                before = colour
     return filled
 
 

@@ -112,7 +112,9 @@ def transition_features(
             break
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
-        buffer, filled, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
+        buffer, filled, atoms_reached, objects_reached = recolour(
+            layout, graph, colours, exchange, change, counted, buffer
+        )
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
         while filled + len(change) + touches > len(buffer):
             buffer = grow(buffer)
