@@ -184,6 +184,7 @@ def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_bloc
     for make, words in (
         (lambda: Lookahead("deep"), "abstraction is 'deep'; expected one of none, types, base"),
         (lambda: Lookahead(layer=0), "lookahead's layer is 0; expected at least 1"),
+        (lambda: Lookahead(repetitions=-1), "lookahead's repetitions is -1; expected at least 0"),
         (lambda: successors_for("iw", -1), "min_novel is -1; expected at least 0"),
         (lambda: successors_for("jumps", 0), "candidates is 'jumps'; expected one of one-step, iw"),
     ):
