@@ -15,7 +15,7 @@ from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
 LAYER_LIMIT = 1000  # states expanded at each depth by the capped variant (AIW-AD, appendix B)
-REPETITIONS = 4  # further ones hardly change a transition embedding, a set in which two equal objects are as many
+REPETITIONS = 4  # transition embeddings, which are sets, differ by the number of actions alone beyond a few of them
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,15 @@ class Exchange(NamedTuple):
     new_values: Hashes
 
 
+class LastRound(NamedTuple):
+    """For the edges of some objects, what the last colour of the atom depends on besides the object's colour."""
+
+    is_known: Flags  # [n], whether the object's edges have values
+    rests: Hashes  # [e], equal for equal atom colours and colours of the other arguments, by place
+    others: Ints  # [e], the other argument, -1 for none, -2 for several
+    recent: Hashes  # [64], a rest of the present object for each beginning of six bits; 0 for none
+
+
 @kernel
 def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
     """Return an atom's colour by its truth before and after the transition."""
@@ -153,7 +162,12 @@ def unchanged(
     near = _surroundings(layout, graph, changed, max(distance, 2 * iterations - 1, 0))
     for level in range(iterations):
         reach = 2 * iterations - 2 - level
-        for atom in near.atoms[: near.atoms_within[reach]]:
+        ends = level + 1 == iterations  # a change gives the atoms that only the last round reaches new colours
+        for atom in near.atoms[: near.atoms_within[max(reach - 1, 0) if ends else reach]]:
+            graph.atom_colour[level + 1, atom] = _refined_atom(
+                layout, atom, graph.atom_colour[level], graph.object_colour[level]
+            )
+        for atom in changed[: len(changed) if ends else 0]:
             graph.atom_colour[level + 1, atom] = _refined_atom(
                 layout, atom, graph.atom_colour[level], graph.object_colour[level]
             )
@@ -248,6 +262,7 @@ def recolour(
     new: Recolouring,
     exchange: Exchange,
     change: Ints,
+    last_round: LastRound,
     counted: bool,
     buffer: Hashes,
 ) -> tuple[Hashes, int, int, int]:
@@ -273,7 +288,7 @@ def recolour(
             buffer = grow(buffer)
         filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
         if ends:
-            filled = _recolour_around(layout, graph, new, level, objects_before, counted, buffer, filled)
+            filled = _recolour_around(layout, graph, new, level, objects_before, last_round, counted, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
         filled = _recolour_objects(graph, new, level, objects, exchange, buffer, filled)
     return buffer, filled, atoms, objects
@@ -359,6 +374,7 @@ def _recolour_around(
     new: Recolouring,
     level: int,
     objects: int,
+    last_round: LastRound,
     counted: bool,
     buffer: Hashes,
     filled: int,
@@ -366,32 +382,67 @@ def _recolour_around(
     """Compute the last colours of the other atoms of recoloured objects; return the number of colours in the buffer.
 
     No later colour depends on them, so they are not stored. They differ from the unchanged ones, because an argument's
-    colour does.
+    colour does. Of the edges of an object that have equal rests, one is enough, unless colours are counted.
     """
     salt = number(LEVEL, level + 1)
     atom_colour, object_colour, differs = new.atom_colour[level], new.object_colour[level], new.object_differs[level]
     first_argument, arguments, reached = layout.first_argument, layout.arguments, new.atom_reached
     edges, edge_atom, edge_position = graph.edges, graph.edge_atom, graph.edge_position
+    is_known, rests, others, recent = last_round
     for which in range(objects):
         obj = new.objects[which]
-        if differs[obj]:
-            before = np.uint64(0)
-            for edge in range(edges[obj], edges[obj + 1]):
-                atom = edge_atom[edge]
-                begin, found = first_argument[atom], reached[atom]
-                for place in range(begin, begin + edge_position[edge]):
-                    found = found or differs[arguments[place]]
-                if found:
-                    continue
-                value = np.uint64(0)
-                for place in range(begin, first_argument[atom + 1]):
-                    value += pair(EDGE, object_colour[arguments[place]], np.uint64(place - begin))
-                colour = pair(ATOM, atom_colour[atom], value)
-                if counted or colour != before:
-                    buffer[filled] = pair(COLOUR, salt, colour)
-                    filled += 1
-                before = colour
+        if not differs[obj]:
+            continue
+        if not is_known[obj]:
+            _learn_rests(layout, graph, level, obj, last_round)
+        recent[:] = 0
+        for edge in range(edges[obj], edges[obj + 1]):
+            other, rest = others[edge], rests[edge]
+            if recent[rest >> np.uint64(58)] == rest and other != -2 and (other < 0 or not differs[other]):
+                continue
+            atom = edge_atom[edge]
+            begin, end, place = first_argument[atom], first_argument[atom + 1], edge_position[edge]
+            found, alone = reached[atom], True  # written already; without another recoloured argument
+            for argument in range(begin, end):
+                if argument != begin + place and differs[arguments[argument]]:
+                    alone = False
+                    found = found or argument < begin + place
+            if found:
+                continue
+            value = np.uint64(0)
+            for argument in range(begin, end):
+                value += pair(EDGE, object_colour[arguments[argument]], np.uint64(argument - begin))
+            buffer[filled] = pair(COLOUR, salt, pair(ATOM, atom_colour[atom], value))
+            filled += 1
+            if alone and not counted:
+                recent[rest >> np.uint64(58)] = rest
     return filled
+
+
+@compiled
+def _learn_rests(layout: MarkedLayout, graph: Unchanged, level: int, obj: int, last_round: LastRound) -> None:
+    """Compute the rests of an object's edges at the last level but one."""
+    atom_colour, object_colour = graph.atom_colour[level], graph.object_colour[level]
+    first_argument, arguments = layout.first_argument, layout.arguments
+    edge_atom, edge_position = graph.edge_atom, graph.edge_position
+    last_round.is_known[obj] = True
+    for edge in range(graph.edges[obj], graph.edges[obj + 1]):
+        atom, other, value = edge_atom[edge], -1, np.uint64(0)
+        begin = first_argument[atom]
+        for argument in range(begin, first_argument[atom + 1]):
+            if argument != begin + edge_position[edge]:
+                other = arguments[argument] if other == -1 else -2
+                value += pair(EDGE, object_colour[arguments[argument]], np.uint64(argument - begin))
+        last_round.rests[edge], last_round.others[edge] = pair(ATOM, atom_colour[atom], value), other
+
+
+@compiled
+def no_last_round(graph: Unchanged) -> LastRound:
+    """Return the buffers of the last round, without values."""
+    objects, edges = graph.object_colour.shape[1], len(graph.edge_atom)
+    return LastRound(
+        np.zeros(objects, np.bool_), np.empty(edges, np.uint64), np.empty(edges, np.int32), np.zeros(64, np.uint64)
+    )
 
 
 @inlined

@@ -22,6 +22,7 @@ from sgp.encoders.kernels.marked_colours import (
     MarkedLayout,
     forget_recolouring,
     no_exchange,
+    no_last_round,
     no_recolouring,
     recolour,
     unchanged,
@@ -100,7 +101,7 @@ def transition_features(
     passed = layout.object_colour
     if passed_atoms:
         passed = passed_colours(layout, graph.edges, graph.edge_atom, plain)
-    exchange = no_exchange(objects, len(layout.arguments))
+    exchange, last_round = no_exchange(objects, len(layout.arguments)), no_last_round(graph)
     touched, tokens = _nothing_touched(known, objects), _no_tokens(layout, first, changed)
     links, search = no_links(objects), new_search(known, max(open_atoms, closed_atoms))
     by_column = len(vocabulary.keys) > 0 and not counted
@@ -113,7 +114,7 @@ def transition_features(
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
         buffer, filled, atoms_reached, objects_reached = recolour(
-            layout, graph, colours, exchange, change, counted, buffer
+            layout, graph, colours, exchange, change, last_round, counted, buffer
         )
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
         while filled + len(change) + touches > len(buffer):
