@@ -24,6 +24,8 @@ CONFIGS = {
     "long closed walks": MarkedConfig(1, 0, 4),
     "from some places": MarkedConfig(walk_growth=0.1),
     "passed atoms": MarkedConfig(1, 2, 3, passed_atoms=True),
+    "counted": MarkedConfig(2, 0, 0, counted=True),
+    "counted deep": MarkedConfig(4, 0, 0, counted=True),
 }
 
 
@@ -64,13 +66,14 @@ class Reference:
         return levels
 
     def features(self, state, after_state):
+        """Return how often each feature occurs; walks are counted by their start, path and end."""
         before, after = self.fluents(state) | self.static, self.fluents(after_state) | self.static
-        found = set()
+        found = Counter()
         plain = self.refinement(before, before)
         for level, colours in enumerate(self.refinement(before, after)):
             for node, colour in colours.items():
                 if plain[level].get(node) != colour:
-                    found.add(("colour", level, colour))
+                    found["colour", level, colour] += 1
         changed = before ^ after
         tokens = {name: self.kinds[name] for atom in changed for name in atom.objects}
         atoms = {atom: self.atom_colour(atom, before, after) for atom in changed}
@@ -85,7 +88,8 @@ class Reference:
                 },
                 {a: (atoms[a], tuple(tokens[name] for name in a.objects)) for a in changed},
             )
-        found |= {("atom", colour) for colour in atoms.values()} | {("object", token) for token in tokens.values()}
+        found.update(("atom", colour) for colour in atoms.values())
+        found.update(("object", token) for token in tokens.values())
         kept = [atom for atom in before | set(self.goal) if atom not in changed]
         passed = {name: (kind,) for name, kind in self.kinds.items()}
         if self.config.passed_atoms:
@@ -103,7 +107,7 @@ class Reference:
                         continue
                     entered = place_in in self.walked[atom.predicate]
                     if entered and len(atom.objects) == 1 and len(used) < self.config.open_atoms:
-                        found.add(("end", path, colour))
+                        found["end", path, colour] += 1
                     for place_out, other in enumerate(atom.objects):
                         if place_out == place_in:
                             continue
@@ -112,13 +116,13 @@ class Reference:
                             # The last of several atoms is entered from the walk's end.
                             last = place_out in self.walked[atom.predicate] if used else entered
                             if last and len(used) < self.config.closed_atoms:
-                                found.add(("closed", step, tokens[other]))
+                                found["closed", step, tokens[other]] += 1
                             continue
                         if not entered:
                             continue
                         step = (*step, passed[other])
                         if len(used) < self.config.open_atoms:
-                            found.add(("open", step))
+                            found["open", step] += 1
                         if len(used) + 1 < max(self.config.open_atoms, self.config.closed_atoms):
                             walk(other, step, used | {atom})
 
@@ -169,21 +173,22 @@ def test_features_of_one_candidate_in_a_large_graph_are_those_of_the_definition(
 
 
 def compare_with_definition(found, config):
-    """Features of kernel and reference correspond one to one and occur in the same transitions."""
+    """Features of kernel and reference correspond one to one and occur equally often in the same transitions."""
     encoder, _ = MarkedTransitionEncoder.fit(config, found)
-    ours, theirs = defaultdict(set), defaultdict(set)
+    ours, theirs = defaultdict(Counter), defaultdict(Counter)
     number = 0
     for task, state, choice in found:
         reference = Reference(task, config, encoder.walked)
         embedded = encoder.embed(task, state, choice)
         for row, successor in enumerate(choice):
             for column in features(embedded, row):
-                ours[int(column)].add(number)
-            for feature in reference.features(state, successor.state):
-                theirs[feature].add(number)
+                ours[int(column)][number] += 1
+            for feature, count in reference.features(state, successor.state).items():
+                theirs[feature][number] = count if config.counted else 1
             number += 1
     assert number > 20
-    assert Counter(map(frozenset, ours.values())) == Counter(map(frozenset, theirs.values()))
+    one, other = (Counter(frozenset(times.items()) for times in each.values()) for each in (ours, theirs))
+    assert one == other
     assert encoder.dimension == len(theirs) + 2
 
 
