@@ -27,7 +27,7 @@ DELIVERY = """\
 
 
 class Definition:
-    """Lookaheads by their definition, with states as sets of atoms."""
+    """Lookaheads with repetitions by their definition, with classes of objects by their atoms."""
 
     def __init__(self, task, root, abstraction):
         self.task, self.root, self.forms = task, root, forms_by(task, abstraction)
