@@ -39,6 +39,7 @@ KERNEL_MODULES = (
     "encoders.kernels.marked_reduction",
     "encoders.kernels.marked_walks",
     "encoders.kernels.wl",
+    "planning.atom_pairs",
     "planning.atom_table",
     "planning.exploration",
     "planning.hash_table",

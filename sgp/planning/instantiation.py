@@ -146,19 +146,6 @@ class GroundModel(Instances):
             learn_all_forms(self._forms[abstraction], self.predicates, self.arguments)
         return self._forms[abstraction]
 
-    @cached_property
-    def _users(self) -> CSR:
-        return self.operators.needs.transposed(self.atoms)
-
-    def is_relaxed_dead_end(self, fluents: Sequence[int]) -> bool:
-        """Whether the state is a dead end under delete relaxation (h_max infinite). Bonet and Geffner 2001."""
-        if not self.goal.possible:
-            return True
-        operators, every = self.operators, np.ones(len(self), np.bool_)
-        _, true = relaxed_reachable(operators.needs, self._users, operators.adds, np.array(fluents, np.int32), every)
-        check_limits()
-        return not true[self.goal.wanted].all()
-
 
 def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, Atoms, Ints]:
     """Return schemas, static atoms and the instances [m, 1 + p] with true static preconditions. Raises TooLarge."""

@@ -306,3 +306,31 @@ def relaxed_reachable(needs: CSR, users: CSR, adds: CSR, initial: Ints, possible
                     ready[total] = action
                     total += 1
     return usable, true
+
+
+@kernel
+def deletes_are_restorable(needs: CSR, users: CSR, adds: CSR, deletes: CSR) -> bool:
+    """Whether every atom that an action deletes can be added by one that is applicable just after it.
+
+    Of negative preconditions nothing is required. `users` has for each atom the actions that need it. Only actions that
+    need the added atom with the fewest users are considered, so that the answer may be False without need.
+    """
+    for action in range(len(needs.indptr) - 1):
+        before = needs.indices[needs.indptr[action] : needs.indptr[action + 1]]
+        added = adds.indices[adds.indptr[action] : adds.indptr[action + 1]]
+        deleted = deletes.indices[deletes.indptr[action] : deletes.indptr[action + 1]]
+        first, last = 0, 0
+        for atom in added:
+            start, end = users.indptr[atom], users.indptr[atom + 1]
+            if first == last or end - start < last - first:
+                first, last = start, end
+        for atom in deleted:
+            restored = False
+            for other in users.indices[first:last]:
+                ready = is_in(adds.indices[adds.indptr[other] : adds.indptr[other + 1]], atom)
+                for needed in needs.indices[needs.indptr[other] : needs.indptr[other + 1]]:
+                    ready = ready and (is_in(added, needed) or (is_in(before, needed) and not is_in(deleted, needed)))
+                restored = restored or ready
+            if not restored:
+                return False
+    return True

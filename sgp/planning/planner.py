@@ -183,7 +183,7 @@ class Planner:
     batch: int = 64  # problems that advance together, for larger model batches
     revisits: bool = False  # visited states remain open, to measure the effect of masking
     keep: Keep = "auto"
-    prune_dead_ends: bool = False  # detected by delete relaxation
+    prune_dead_ends: bool = False  # those that `Task.is_dead_end` recognises
     parallel: float = 0.0  # cost of independent candidates above the chosen one's; 0: only one candidate is taken
     parallel_after: int = 0  # candidates that a rollout has ranked before it takes several
     fallbacks: tuple[Fallback, ...] = ()
@@ -446,7 +446,7 @@ class Search:
         unvisited, within_horizon = pool.close(set() if planner.revisits else self.visited, self.horizon)
         self.was_cut = self.was_cut or within_horizon < unvisited
         goal = None if rules.only_chosen else pool.find_goal()
-        dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
+        dead_end = self.task.is_dead_end if planner.prune_dead_ends else None
         chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
         if rules.only_chosen:
             goal = pool.find_goal(chosen)
@@ -465,7 +465,7 @@ class Search:
             elif within_horizon < unvisited:
                 self.outcome = Outcome.HORIZON
             elif pool.dead_ends:
-                self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end under delete relaxation"
+                self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end"
             else:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return

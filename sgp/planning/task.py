@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
+from sgp.planning.dead_ends import DeadEnds
 from sgp.planning.declarations import Action, Atom, DomainText, Literal, ProblemText, is_true
 from sgp.planning.hash_table import Ints, Mask, Words
 from sgp.planning.instantiation import MOST_INSTANCES, GroundModel, LiftedModel, TooLarge
@@ -279,12 +280,16 @@ class Task:
         """Return the state in which exactly these fluent atoms are true."""
         return self.state_of(self._indices(atoms))
 
-    def is_relaxed_dead_end(self, state: State) -> bool:
-        """Whether a state is a dead end under delete relaxation (h_max infinite); False for large or lifted tasks."""
+    def is_dead_end(self, state: State) -> bool:
+        """Whether a reachable state is recognised as a dead end, see `DeadEnds`; False for large or lifted tasks."""
+        return self._dead_ends is not None and self._dead_ends.include(self.fluent_array(state))
+
+    @cached_property
+    def _dead_ends(self) -> DeadEnds | None:
         model = self.model
         if model is None or len(model) > MOST_INSTANCES:
-            return False
-        return model.is_relaxed_dead_end(self.fluents(state))
+            return None
+        return DeadEnds(model.operators, model.goal, self.fluent_array(self.init))
 
     @cached_property
     def has_many_actions(self) -> bool:

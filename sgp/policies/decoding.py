@@ -29,7 +29,7 @@ class BeamDecoding:
     beam: int = 1  # maximum number of nodes per decision
     margin: float = 0.0  # nodes that cost more than the cheapest plus this are dropped; 0: no limit
     revisits: bool = False  # visited states remain candidates
-    prune_dead_ends: bool = False  # exclude relaxed dead ends (h_max infinite)
+    prune_dead_ends: bool = False  # exclude dead ends that `Task.is_dead_end` recognises
     candidates: CandidateSet | Literal["trained"] = TRAINED  # the training's candidate set, or another
     # Another candidate set's lookahead stops after a depth with so many novel states and progress; 0: never.
     min_novel: int = MIN_NOVEL
