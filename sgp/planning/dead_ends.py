@@ -19,7 +19,8 @@ from sgp.planning.operators import (
     words_of,
 )
 
-MOST_PAIRS = 2**28  # of an atom and an action, or of two atoms: about a second, and 32 MB a table
+MOST_ATOMS = 2**15  # for pairs of atoms; a table takes 128 MB
+MOST_PAIRS = 2**31  # of an atom and an action; pairs of atoms then take some seconds
 
 
 class DeadEnds:
@@ -64,10 +65,20 @@ class DeadEnds:
 
     @cached_property
     def _pairs(self) -> Words2D | None:
-        """The pairs of atoms of reachable states from which the goal is unreachable, None if there are none."""
-        needs, forbids, adds, deletes, _ = self._operators
-        if self._atoms * max(self._atoms, len(needs.indptr) - 1) > MOST_PAIRS:
+        """The pairs of atoms that make a reachable state a dead end.
+
+        None if there are none, if they would take too long, or where they are unlikely because whatever is deleted can
+        be restored.
+        """
+        actions = len(self._operators.needs.indptr) - 1
+        if self._atoms > MOST_ATOMS or self._atoms * actions > MOST_PAIRS or self._never_relaxed:
             return None
+        pairs = self.dead_pairs()
+        return pairs if pairs.any() else None
+
+    def dead_pairs(self) -> Words2D:
+        """Return the pairs of atoms of reachable states from which the goal is unreachable."""
+        needs, forbids, adds, deletes, _ = self._operators
         true = words_of(self._initial, self._atoms)
         reachable = np.zeros((self._atoms, len(true)), np.uint64)
         reachable[self._initial] = true
@@ -79,8 +90,7 @@ class DeadEnds:
         solvable = self._goal_pairs(reachable)
         add_derived_pairs(solvable, regression, needs, reachable, stop_flag())
         check_limits()
-        dead = reachable & ~solvable
-        return dead if dead.any() else None
+        return reachable & ~solvable
 
     def _goal_pairs(self, reachable: Words2D) -> Words2D:
         """Return the pairs of atoms that goal states may have."""

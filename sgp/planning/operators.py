@@ -322,7 +322,7 @@ def deletes_are_restorable(needs: CSR, users: CSR, adds: CSR, deletes: CSR) -> b
         first, last = 0, 0
         for atom in added:
             start, end = users.indptr[atom], users.indptr[atom + 1]
-            if first == last or end - start < last - first:
+            if start < end and (first == last or end - start < last - first):
                 first, last = start, end
         for atom in deleted:
             restored = False

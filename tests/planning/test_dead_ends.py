@@ -152,8 +152,7 @@ def test_pairs_of_atoms_are_those_of_their_definition():
     for problem in small_problems():
         task = Task(problem, "grounded")
         reachable, solvable = pairs_of(task)
-        pairs = task._dead_ends._pairs
-        dead = set() if pairs is None else {frozenset(map(int, pair)) for pair in np.argwhere(bits(pairs))}
+        dead = {frozenset(pair) for pair in np.argwhere(bits(task._dead_ends.dead_pairs())).tolist()}
         assert dead == reachable - solvable, problem.name
         found += bool(dead)
     assert found > 20
@@ -223,12 +222,13 @@ def test_a_precondition_that_stays_false_makes_a_dead_end():
     assert not task.is_dead_end(done)
 
 
-def test_pairs_of_large_tasks_are_not_computed(monkeypatch):
+@pytest.mark.parametrize("limit", ["MOST_ATOMS", "MOST_PAIRS"])
+def test_pairs_of_large_tasks_are_not_computed(limit, monkeypatch):
     task = Task(TRACK.problems("floortile", "train")[8])
-    atoms, actions = task.model.atoms, len(task.model)
-    monkeypatch.setattr(dead_ends, "MOST_PAIRS", atoms * actions - 1)
+    most = task.model.atoms * (1 if limit == "MOST_ATOMS" else len(task.model))
+    monkeypatch.setattr(dead_ends, limit, most - 1)
     assert task._dead_ends._pairs is None
-    monkeypatch.setattr(dead_ends, "MOST_PAIRS", atoms * actions)
+    monkeypatch.setattr(dead_ends, limit, most)
     assert Task(task.problem)._dead_ends._pairs is not None
 
 
