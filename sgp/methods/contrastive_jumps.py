@@ -70,6 +70,7 @@ _CANDIDATE_SETS: Sequence[tuple[Settings, Sequence[Settings]]] = (
 )
 # Long rollouts take candidates together that are at most exp(4) times less probable than the chosen one.
 _RESTARTS = JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, parallel=4.0, parallel_after=100_000)
+_BEST_FIRST = replace(_RESTARTS, restarts=0, best_first=5.0)
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
@@ -121,7 +122,8 @@ class ContrastiveJumps(MethodBase):
         "escaping": JumpDecoding(prune_dead_ends=True, noise_after=10),
         "restarts": _RESTARTS,
         PORTFOLIO: replace(_RESTARTS, portfolio=True),
-        "search": replace(_RESTARTS, search=True),
+        "best-first": _BEST_FIRST,
+        "search": replace(_BEST_FIRST, search=True),
     }
     ablations: Sequence[Settings] = method_settings(key)["ablations"]
     choices: Mapping[str, Sequence[str]] = method_settings(key)["choices"]

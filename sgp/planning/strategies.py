@@ -16,6 +16,7 @@ from sgp.planning.experts import LAMA_FIRST, find_plan
 from sgp.planning.planner import Budget, Fallback, Limit, Planner, horizon
 from sgp.planning.policy import Node, Policy, Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.states import State
 from sgp.planning.task import Successor, Task, Trajectory
 
 TEMPERATURES = (0.5, 1.0)  # of restarts, in turn
@@ -173,9 +174,18 @@ class LamaFallback(Fallback):
         if plan is None:
             outcome = Outcome.TIMEOUT if taken >= left - LEAST_SECONDS else failed.outcome
             return replace(failed, seconds=seconds, outcome=outcome, reason=reason)
-        trajectory, marks = Trajectory.of(task, plan), np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
-        steps = tuple(
-            Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0)
-            for state, action, after in zip(trajectory.states, trajectory.actions, trajectory.states[1:], strict=False)
-        )
+        trajectory = Trajectory.of(task, plan)
+        path = [
+            Successor((action,), after) for action, after in zip(trajectory.actions, trajectory.states[1:], strict=True)
+        ]
+        steps = forced_steps(task.init, path)
         return Rollout(task, steps, Outcome.SOLVED, seconds, "solved by LAMA's first plan", decisions=failed.decisions)
+
+
+def forced_steps(state: State, path: Sequence[Successor]) -> tuple[Step, ...]:
+    """Return a step for each successor on a path from a state: its only candidate, forced at cost 0."""
+    marks, states = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8), [state, *(each.state for each in path)]
+    return tuple(
+        Step(before, [successor._replace(parent=None)], np.zeros(1), None, marks, 0)
+        for before, successor in zip(states, path, strict=False)
+    )

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Self
 
 from sgp.datasets.subject import DEFAULT as DEFAULT  # noqa: PLC0414  re-exported
 from sgp.errors import ConfigurationError, check_fields
+from sgp.planning.best_first import BestFirst
 from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
@@ -56,7 +57,7 @@ class BeamDecoding:
 
 @dataclass(frozen=True)
 class JumpDecoding(BeamDecoding):
-    """A beam with stagnation handling, restarts, a portfolio and a LAMA fallback."""
+    """A beam with stagnation handling; for unsolved problems a portfolio, best-first search, restarts and LAMA."""
 
     noise_after: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
     restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
@@ -64,11 +65,12 @@ class JumpDecoding(BeamDecoding):
     parallel: float = 0.0  # independent candidates that cost at most so much more are taken together; 0: none
     parallel_after: int = 0  # candidates that a rollout has ranked before
     portfolio: bool = False  # unsolved problems go to the training's second planner before restarts
+    best_first: float = 0.0  # weight of an open goal in best-first search on unsolved problems; 0: no such search
     search: bool = False  # problems unsolved after half of the time limit go to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_fields(self, noise_after=0, restarts=0, seed=0, parallel=0, parallel_after=0)
+        check_fields(self, noise_after=0, restarts=0, seed=0, parallel=0, parallel_after=0, best_first=0)
         if self.parallel and self.beam > 1:
             raise ConfigurationError(
                 f"parallel {self.parallel:g} conflicts with beam {self.beam}; expected a beam of 1, or no parallel"
@@ -83,6 +85,8 @@ class JumpDecoding(BeamDecoding):
         """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
         once = replace(super().planner(policy, trained), parallel=self.parallel, parallel_after=self.parallel_after)
         fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+        if self.best_first:
+            fallbacks.append(BestFirst(self.best_first))
         if self.restarts:
             fallbacks.append(Restarts(self.restarts, self.seed))
         if self.search:
@@ -92,4 +96,4 @@ class JumpDecoding(BeamDecoding):
     @property
     def alone(self) -> Self:
         """The decoding reduced to one rollout of one planner."""
-        return replace(self, restarts=0, portfolio=False, search=False)
+        return replace(self, restarts=0, portfolio=False, best_first=0.0, search=False)

@@ -15,8 +15,8 @@ from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlan
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
 from sgp.policies.decoding import JumpDecoding
+from tests.planning.test_dead_ends import BOX, BOX_PROBLEM, box
 from tests.planning.test_planner import said
-from tests.planning.test_state_space import BOX, BOX_PROBLEM, box
 
 PAINTING = """(define (domain painting) (:predicates (painted ?x) (seen ?x))
   (:action paint :parameters (?x) :precondition () :effect (painted ?x))
