@@ -95,9 +95,10 @@ class _Search:
         if goal is not None:
             self.path = [*_path(node), choice[goal]]
             return
-        likelihoods = -pool.costs - np.logaddexp.reduce(-pool.costs)
+        if not np.isfinite(pool.costs).any():
+            return
+        losses = node.cost + pool.costs + np.logaddexp.reduce(-pool.costs)
         pool.close(self._reached, self._horizon)
-        losses = node.cost - likelihoods
         values = losses + self._weight * open_goals(task, node.state, choice)
         values[pool.closed] = math.inf
         for place in np.argsort(values, kind="stable")[: min(MOST_CHILDREN, int((~pool.closed).sum()))].tolist():

@@ -7,6 +7,7 @@ import sgp
 from sgp.errors import ConfigurationError, DomainMismatch, ToolError
 from sgp.methods.contrastive_jumps import JumpsTraining
 from sgp.planning import experts, strategies
+from sgp.planning.best_first import BestFirst
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
@@ -176,7 +177,7 @@ def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, made, monkeypat
 def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     assert sgp.load_planner(run.folder, "restarts").fallbacks == (Restarts(20, 0),)
-    assert sgp.load_planner(run.folder, "search").fallbacks == (Restarts(20, 0), LamaFallback())
+    assert sgp.load_planner(run.folder, "search").fallbacks == (BestFirst(5.0), LamaFallback())
     with pytest.raises(ConfigurationError, match="conflicts with representatives"):
         JumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
