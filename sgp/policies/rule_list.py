@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.clock import with_limit_checks
+from sgp.planning.clock import check_limits, with_limit_checks
 from sgp.planning.declarations import OBJECT, Action, Atom, Literal
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import Candidates, Successor, Task, TaskCache, count_open_goals
@@ -101,6 +101,7 @@ def matches(
     `failed` has the remaining literals, with the bindings of their variables, that have no match: paths that meet in
     one place are followed once from there.
     """
+    check_limits()
     failed = set() if failed is None else failed
     rest, least, fewest = list[Literal](), None, list[tuple[str, ...]]()
     for literal in literals:

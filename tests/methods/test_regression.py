@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import StoreError
 from sgp.methods.regression import Regressed, _record, learn_orders, learn_rules, lift, load_orders, load_rules, regress
+from sgp.planning.clock import Clock, OutOfTime, stop_flag
 from sgp.planning.declarations import Action, Atom, Literal
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import Node
@@ -151,6 +153,14 @@ def renamed(rest, names):
     rest = rest.renamed(names)
     turned = {each._replace(atom=Atom("=", each.atom.objects[::-1])) for each in rest.condition if "=" in each.atom}
     return rest._replace(condition=turned | {each for each in rest.condition if "=" not in each.atom})
+
+
+def test_a_limit_holds_while_rules_are_matched(data, small):
+    (pattern, *_), facts = [Pattern.of(rule) for rule in learn_rules(3, data)], facts_of(small, small.init)
+    with Clock() as clock, pytest.raises(OutOfTime), clock.within(0.1):  # noqa: PT012  the flag is raised in between
+        while not stop_flag()[0]:
+            time.sleep(0.01)
+        list(matches(pattern.literals, facts, pattern.constants))
 
 
 def test_a_rule_is_the_same_for_all_names_of_its_variables(data):
