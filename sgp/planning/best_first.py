@@ -31,7 +31,8 @@ class BestFirst(Fallback):
     A node's value is the negative log-likelihood of the candidates on its path, plus `weight` for each of its open
     goals. The node of the lowest value is expanded next. The likelihoods of a state's candidates are the softmax of
     their negative costs. (Orseau and Lelis 2021 combine a policy and a heuristic in another way.) Each state is reached
-    once, and the `MOST_CHILDREN` candidates of the lowest values enter the frontier.
+    once, and the `MOST_CHILDREN` candidates of the lowest values enter the frontier. Nodes have no memory, so that the
+    policy ranks the candidates of each state as if the path began there.
     """
 
     weight: float
@@ -91,6 +92,7 @@ class _Search:
         if not len(choice):
             return
         pool = Pool([node], [choice], planner.policy.rank([node], [choice]), planner.policy.rules)
+        pool.close(self._reached, self._horizon)
         goal = pool.find_goal()
         if goal is not None:
             self.path = [*_path(node), choice[goal]]
@@ -98,7 +100,6 @@ class _Search:
         if not np.isfinite(pool.costs).any():
             return
         losses = node.cost + pool.costs + np.logaddexp.reduce(-pool.costs)
-        pool.close(self._reached, self._horizon)
         values = losses + self._weight * open_goals(task, node.state, choice)
         values[pool.closed] = math.inf
         for place in np.argsort(values, kind="stable")[: min(MOST_CHILDREN, int((~pool.closed).sum()))].tolist():

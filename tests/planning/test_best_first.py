@@ -148,6 +148,12 @@ def test_limits_hold(monkeypatch):
     assert (near.outcome, near.decisions) == (Outcome.STUCK, 1 + len(set(closer(task))))
 
 
+def test_a_plan_is_not_longer_than_the_limit(glue):
+    for most, solved in ((1, False), (2, True)):
+        rollout = BestFirst(0.0).search(Planner(UNSURE), glue, Limit(actions=most))
+        assert (rollout.solved, len(rollout.plan)) == (solved, 2 * solved)
+
+
 def closer(task):
     """The distinct states one action away that the policy does not reject."""
     return [each.state for each in task.successors(task.init) if cost(task, each.state) < math.inf]
