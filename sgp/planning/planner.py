@@ -230,7 +230,9 @@ class Planner:
         for fallback in self.fallbacks:
             limit = fallback.limit(limit)
         share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
-        for place, first in self.roll_out(tasks, limit, share):
+        if limit.seconds and whole.seconds:  # the first rollout may use all of them while it progresses
+            share *= limit.seconds / whole.seconds
+        for place, first in self.roll_out(tasks, replace(limit, seconds=whole.seconds), share):
             rollout, budget = first, Budget(first.task, limit, whole)
             budget.spend(first)
             for fallback in self.fallbacks:

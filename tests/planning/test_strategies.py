@@ -270,7 +270,7 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
     roll_out = Planner.roll_out
 
     def noted(self, tasks, limit, share):
-        shares.append(limit.seconds)
+        shares.append(limit.seconds and share * limit.seconds)
         yield from roll_out(self, tasks, limit, share)
 
     monkeypatch.setattr(Planner, "roll_out", noted)
