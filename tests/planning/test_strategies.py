@@ -270,7 +270,7 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
     roll_out = Planner.roll_out
 
     def noted(self, tasks, limit, share):
-        shares.append(limit.seconds and share * limit.seconds)
+        shares.append((limit.seconds, share))
         yield from roll_out(self, tasks, limit, share)
 
     monkeypatch.setattr(Planner, "roll_out", noted)
@@ -281,13 +281,13 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
     )
     planner = with_fallbacks(Planner(WRONG), 0, search=True)
     assert planner.solve(glue, Limit(seconds=20, memory=2**33)).solved
-    assert shares == [10]
+    assert shares == [(20, 0.5)], "more than half only while it progresses"
     assert 19 < stages[0].seconds <= 20, "the policy took next to nothing"
     assert 0 < stages[0].megabytes < 2**13, "what this process holds is taken already"
     assert planner.solve(glue, Limit(seconds=0.9)).outcome is Outcome.STUCK
     assert len(stages) == 1
     assert planner.solve(glue, Limit(actions=50)).solved
-    assert shares[-1] is None
+    assert shares[-1] == (None, 1.0)
     assert stages[-1].seconds == experts.LAMA_FIRST.seconds, "by default"
 
 
