@@ -175,16 +175,18 @@ def run(name, seconds=None):
 
 started = time.monotonic()
 run("whole")
-whole, rng, killed = time.monotonic() - started, random.Random(7), 0
+longest, rng, killed = time.monotonic() - started, random.Random(7), 0
 run("whole")
-for _ in range(12):
-    killed += run("killed", rng.uniform(0.1, 0.9) * whole)
+while killed < 6:
+    if run("killed", rng.uniform(0.1, 0.9) * longest):
+        killed += 1
+    else:
+        longest *= 0.8  # The command ended before: this machine is quicker than in the first run.
     # Remove results and a run, so that work is left in every round.
     for path in sorted(Path("killed/grid").rglob("*.json")):
         if rng.random() < 0.5:
             path.unlink()
     shutil.rmtree(rng.choice(sorted(Path("killed").glob("*/*/*/*/seed*")) or [Path("none")]), True)
-assert killed >= 6, killed
 run("killed")
 """
 
