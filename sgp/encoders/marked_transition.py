@@ -18,6 +18,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
@@ -32,14 +33,15 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.kernels.hashing import HashTable, make_table
-from sgp.encoders.kernels.marked_colours import MarkedLayout
+from sgp.encoders.kernels.marked_colours import EdgeGroups, MarkedLayout, Recolouring, StateGraph, move, state_graph
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
 from sgp.encoders.kernels.marked_reduction import Interchangeable, argument_marks, reduced
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, TransitionWords, Walked
-from sgp.encoders.relations import AtomNumbers
+from sgp.encoders.relations import AtomNumbers, Changes
 from sgp.errors import ConfigurationError, StoreError, check_fields
 from sgp.files import whole_file
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
+from sgp.planning.hash_table import Ints
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.states import State
 from sgp.planning.symmetry import signatures_of
@@ -47,6 +49,7 @@ from sgp.planning.task import Candidates, Successor, Task, TaskCache, parts, row
 
 _SCALARS = len(SCALARS_IN_WORDS)
 _FEWEST_REDUCED = 100  # interchangeable objects from which the reduction of a graph takes less time than it saves
+_DECISIONS_WHOLE = 100  # decisions without reduction after one that left out less than half of the objects
 _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch
 
 
@@ -185,14 +188,19 @@ class MarkedTransitionEncoder:
     def _features(
         self, task: Task, state: State, choice: Sequence[Successor], vocabulary: HashTable
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        graph = self._graph(task)
-        changes, config = graph.changes([state], [choice]), self.config
-        layout, atoms, first, changed = graph.layout, changes.atoms, changes.first_change, changes.changed
-        if graph.interchangeable is not None and not config.counted:
-            members = _members(config, self.domain_text)
-            layout, atoms, first, changed = reduced(layout, graph.interchangeable, members, atoms, first, changed)
-        extent = config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
-        features = transition_features(layout, *extent, atoms, first, changed, vocabulary, stop_flag())
+        graph, config = self._graph(task), self.config
+        changes = graph.changes([state], [choice])
+        extent = config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
+        few = None if config.counted else graph.reduced(_members(config, self.domain_text), changes)
+        if few is not None:
+            layout, atoms, first, changed = few
+            coloured = state_graph(layout, config.iterations, atoms, changed, True)
+            features = transition_features(layout, *coloured, *extent, first, changed, vocabulary, stop_flag())
+        else:
+            layout, first, changed = graph.layout, changes.first_change, changes.changed
+            coloured = graph.take_state_graph(config.iterations, changes.atoms)
+            features = transition_features(layout, *coloured, *extent, first, changed, vocabulary, stop_flag())
+            graph.return_state_graph(coloured)
         check_limits()
         return features
 
@@ -270,6 +278,8 @@ class _Graph(AtomNumbers):
         self._layout: MarkedLayout | None = None
         self.interchangeable: Interchangeable | None = None
         """The arrays of `marked_reduction` for the present layout; None for few interchangeable objects."""
+        self._decisions_whole = 0  # next decisions without reduction
+        self._state_graphs: list[tuple[StateGraph, Recolouring, EdgeGroups]] = []  # that no thread uses
         self._marked = 0  # number of atoms with marks
         if len(task.objects) >= _FEWEST_REDUCED and (found := task.symmetric_objects)[0].sum() >= _FEWEST_REDUCED:
             symmetric, kinds = found
@@ -297,6 +307,35 @@ class _Graph(AtomNumbers):
                 self.interchangeable = Interchangeable(symmetric, kinds, np.concatenate([marks, new]))
                 self._marked = len(self._kind)
         return self._layout
+
+    def reduced(self, members: int, changes: Changes) -> tuple[MarkedLayout, Ints, NDArray[np.int64], Ints] | None:
+        """Return a reduced graph, its state, and the changes of candidates; None if the whole graph takes less time."""
+        layout = self.layout
+        if self.interchangeable is None:
+            return None
+        if self._decisions_whole:
+            self._decisions_whole -= 1
+            return None
+        few = reduced(layout, self.interchangeable, members, changes.atoms, changes.first_change, changes.changed)
+        if 2 * len(few[0].object_colour) > len(layout.object_colour):
+            self._decisions_whole = _DECISIONS_WHOLE
+        return few
+
+    def take_state_graph(self, iterations: int, atoms: Ints) -> tuple[StateGraph, Recolouring, EdgeGroups]:
+        """Return the coloured graph of the state with these true fluents: that of a state before, moved, or a new one.
+
+        Another thread takes another one. After an exception it must not be used again, so that it is lost then.
+        """
+        layout = self.layout
+        with suppress(IndexError):
+            coloured = self._state_graphs.pop()
+            if len(layout.kind) <= len(coloured[0].holds) and move(layout, *coloured, atoms):
+                return coloured
+        return state_graph(layout, iterations, atoms, np.empty(0, np.int32), False)
+
+    def return_state_graph(self, coloured: tuple[StateGraph, Recolouring, EdgeGroups]) -> None:
+        """Keep a graph for the next state."""
+        self._state_graphs.append(coloured)
 
     @property
     def object_colours(self) -> dict[str, int]:

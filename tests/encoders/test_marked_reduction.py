@@ -26,6 +26,7 @@ def compared(problem, config, monkeypatch, steps=6):
         return 0, 0
     encoder, embedded = MarkedTransitionEncoder.fit(config, [(task, *pair) for pair in walk])
     monkeypatch.setattr(marked_transition, "_FEWEST_REDUCED", 1)
+    monkeypatch.setattr(marked_transition, "_DECISIONS_WHOLE", 0)
     again, others = MarkedTransitionEncoder.fit(config, [(task, *pair) for pair in walk])
     np.testing.assert_array_equal(encoder.hashes, again.hashes)
     for one, other, (state, choice) in zip(embedded, others, walk, strict=True):

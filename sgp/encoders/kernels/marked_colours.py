@@ -1,17 +1,18 @@
-"""Colours of marked transition graphs, refined once per state and updated where a candidate's change reaches."""
+"""Colours of marked transition graphs, updated where the change of a state or of a candidate reaches."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined, kernel
-from sgp.encoders.kernels.hashing import Hashes, number, pair, sort_values, total_of_set
+from sgp.encoders.kernels.hashing import Hashes, Hashes2D, number, pair, sort_values, total_of_set
 from sgp.planning.hash_table import Ints, grow, mix
 
 Flags = NDArray[np.bool_]
+Flags2D = Annotated[Flags, 2]
 
 # Salts separate the kinds of features and hashes.
 COLOUR, TOKEN, OPEN, CLOSED, ATOM, OBJECT, EDGE, LEVEL, STEP = range(1, 10)
@@ -34,22 +35,28 @@ class MarkedLayout(NamedTuple):
     walkable: NDArray[np.bool_]  # for each argument, whether walks may enter the atom at it
 
 
-class Unchanged(NamedTuple):
+class StateGraph(NamedTuple):
     """The graph of a state and the goal, and its nodes' colours without a change at l levels.
 
-    Object o has the edges `edges[o]` to `edges[o + 1] - 1`. Only nodes that a change can reach, or whose colours enter
-    those of these nodes, have colours above level 0.
+    Object o has the edges `edges[o]` to `ends[o] - 1`, first those at which walks enter, before `walkable_ends[o]`. Up
+    to `edges[o + 1]` is space for more. An atom has no colour at the last level, on which no other depends.
     """
 
+    state: Ints  # [a], the true fluent atoms first
+    size: Ints  # [1], the number of these
+    is_goal: Flags  # [a]
     holds: Flags  # [a], whether the atom is true
     in_graph: Flags  # [a]: true atoms and goals
     edges: Ints  # [n + 1]
+    walkable_ends: Ints  # [n]
+    ends: Ints  # [n]
     edge_atom: Ints  # [e]
     edge_position: Ints  # [e]
-    atom_colour: Hashes  # [l, a]
-    object_colour: Hashes  # [l, n]
-    around: Hashes  # [l - 1, e], hashes of each object's edges, sorted
-    total_around: Hashes  # [l - 1, n]
+    edge_other: Ints  # [e], the atom's other argument, -1 for none, -2 for several
+    atom_colour: Hashes2D  # [l, a]
+    object_colour: Hashes2D  # [l, n]
+    around: Hashes2D  # [l - 1, e], hashes of each object's edges, sorted
+    total_around: Hashes2D  # [l - 1, n]
 
 
 class Surroundings(NamedTuple):
@@ -67,10 +74,10 @@ class Surroundings(NamedTuple):
 class Recolouring(NamedTuple):
     """The colours with a change at l levels, and the nodes that it reaches; other nodes have unchanged colours."""
 
-    atom_colour: Hashes  # [l, a]
-    object_colour: Hashes  # [l, n]
-    atom_differs: Flags  # [l, a], whether the colour differs from the atom's unchanged colour
-    object_differs: Flags  # [l, n]
+    atom_colour: Hashes2D  # [l, a]
+    object_colour: Hashes2D  # [l, n]
+    atom_differs: Flags2D  # [l, a], whether the colour differs from the atom's unchanged colour
+    object_differs: Flags2D  # [l, n]
     atom_reached: Flags  # [a]
     object_reached: Flags  # [n]
     atoms: Ints  # [a], the reached atoms, in the order of reaching
@@ -89,13 +96,21 @@ class Exchange(NamedTuple):
     new_values: Hashes
 
 
-class LastRound(NamedTuple):
-    """For the edges of some objects, what the last colour of the atom depends on besides the object's colour."""
+class EdgeGroups(NamedTuple):
+    """Groups of an object's edges whose atoms have equal last colours, whatever the object's colour is.
 
-    is_known: Flags  # [n], whether the object's edges have values
-    rests: Hashes  # [e], equal for equal atom colours and colours of the other arguments, by place
-    others: Ints  # [e], the other argument, -1 for none, -2 for several
-    recent: Hashes  # [64], a rest of the present object for each beginning of six bits; 0 for none
+    Object o has the groups `edges[o]` to `ends[o] - 1` of the graph's edges. Two groups may have the same key.
+    """
+
+    is_known: Flags  # [n], whether the object's groups are known
+    ends: Ints  # [n]
+    count: Ints  # [e], number of edges
+    key: Hashes  # [e], the hash of the next three
+    atom_colour: Hashes  # [e], at the last level but one
+    others: Hashes  # [e], sum of the hashes of the other arguments
+    positions: Hashes  # [e], a bit for each position of the object in the atom
+    taken: Ints  # [e], buffer
+    recent: Ints  # [64], buffer: a group of the present object for each beginning of six bits, or -1
 
 
 @kernel
@@ -104,52 +119,42 @@ def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
     return pair(ATOM, kind, np.uint64(2 * before + after))
 
 
-@compiled
-def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints, Ints]:
-    """Return the start of each object's edges [n + 1], and each edge's atom and argument position."""
-    first = np.zeros(len(layout.object_colour) + 1, np.int32)
-    for node in range(count):
-        for place in range(layout.first_argument[nodes[node]], layout.first_argument[nodes[node] + 1]):
-            first[layout.arguments[place] + 1] += 1
-    for obj in range(len(layout.object_colour)):
-        first[obj + 1] += first[obj]
-    atoms, positions = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
-    filled = first[:-1].copy()
-    for node in range(count):
-        begin = layout.first_argument[nodes[node]]
-        for place in range(begin, layout.first_argument[nodes[node] + 1]):
-            obj = layout.arguments[place]
-            atoms[filled[obj]] = nodes[node]
-            positions[filled[obj]] = place - begin
-            filled[obj] += 1
-    return first, atoms, positions
+@kernel
+def state_graph(
+    layout: MarkedLayout, iterations: int, state: Ints, changed: Ints, near_only: bool
+) -> tuple[StateGraph, Recolouring, EdgeGroups]:
+    """Return the graph of the state with these true fluent atoms, with colours and buffers.
 
-
-@compiled
-def unchanged(
-    layout: MarkedLayout, iterations: int, state: Ints, changed: Ints, distance: int
-) -> tuple[Unchanged, Surroundings]:
-    """Return the graph of the state with these true fluent atoms, its colours, and the nodes within a distance.
-
-    `changed` has the atoms of all changes, whose arguments are the touched objects.
+    `changed` has the atoms of all candidates. If `near_only`, nodes that no candidate reaches have no colours, and there
+    is no space for other states' atoms.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
-    holds, in_graph, nodes = np.zeros(known, np.bool_), np.zeros(known, np.bool_), np.empty(known, np.int32)
+    capacity = known if near_only else known + known // 4 + 64
+    holds, in_graph, nodes = np.zeros(capacity, np.bool_), np.zeros(capacity, np.bool_), np.empty(known, np.int32)
+    is_goal, true = np.zeros(capacity, np.bool_), np.empty(capacity, np.int32)
     count = _true_nodes(layout.static_atoms, holds, in_graph, nodes, 0)
     count = _true_nodes(state, holds, in_graph, nodes, count)
     for atom in layout.goal_atoms:
+        is_goal[atom] = True
         if not in_graph[atom]:
             in_graph[atom] = True
             nodes[count] = atom
             count += 1
-    edges, edge_atom, edge_position = incidence(layout, nodes, count)
-    graph = Unchanged(
+    true[: len(state)] = state
+    edges, walkable_ends, ends, edge_atom, edge_position, edge_other = _incidence(layout, nodes[:count], near_only)
+    graph = StateGraph(
+        true,
+        np.full(1, len(state), np.int32),
+        is_goal,
         holds,
         in_graph,
         edges,
+        walkable_ends,
+        ends,
         edge_atom,
         edge_position,
-        np.zeros((iterations + 1, known), np.uint64),
+        edge_other,
+        np.zeros((iterations + 1, capacity), np.uint64),
         np.zeros((iterations + 1, objects), np.uint64),
         np.empty((iterations, len(edge_atom)), np.uint64),
         np.zeros((iterations, objects), np.uint64),
@@ -158,25 +163,60 @@ def unchanged(
     for node in range(count):
         atom = nodes[node]
         graph.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
+    every = np.arange(objects).astype(np.int32)
     # A change reaches nodes up to distance `iterations` - 1. The next colour of a node needs the colours around it.
-    near = _surroundings(layout, graph, changed, max(distance, 2 * iterations - 1, 0))
+    near = _surroundings(layout, graph, changed, max(2 * iterations - 1, 0) if near_only else 0)
     for level in range(iterations):
         reach = 2 * iterations - 2 - level
-        ends = level + 1 == iterations  # a change gives the atoms that only the last round reaches new colours
-        for atom in near.atoms[: near.atoms_within[max(reach - 1, 0) if ends else reach]]:
-            graph.atom_colour[level + 1, atom] = _refined_atom(
-                layout, atom, graph.atom_colour[level], graph.object_colour[level]
-            )
-        for atom in changed[: len(changed) if ends else 0]:
-            graph.atom_colour[level + 1, atom] = _refined_atom(
-                layout, atom, graph.atom_colour[level], graph.object_colour[level]
-            )
-        _refine_objects(graph, near.objects[: near.objects_within[reach]], level)
-    return graph, near
+        if level + 1 < iterations:
+            for atom in near.atoms[: near.atoms_within[reach]] if near_only else nodes[:count]:
+                graph.atom_colour[level + 1, atom] = _refined_atom(
+                    layout, atom, graph.atom_colour[level], graph.object_colour[level]
+                )
+        for obj in near.objects[: near.objects_within[reach]] if near_only else every:
+            _refine_object(graph, graph.atom_colour, graph.object_colour, obj, level)
+    return graph, _no_recolouring(graph), _no_groups(graph)
 
 
 @compiled
-def _surroundings(layout: MarkedLayout, graph: Unchanged, changed: Ints, distance: int) -> Surroundings:
+def _incidence(layout: MarkedLayout, nodes: Ints, exact: bool) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
+    """Return the edges of a graph with these atoms, with space for more unless `exact`; see `StateGraph`."""
+    objects = len(layout.object_colour)
+    degrees, first = np.zeros(objects, np.int32), np.zeros(objects + 1, np.int32)
+    for atom in nodes:
+        for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+            degrees[layout.arguments[place]] += 1
+    for obj in range(objects):
+        first[obj + 1] = first[obj] + degrees[obj] + (0 if exact else degrees[obj] // 4 + 4)
+    atoms, positions = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
+    others, low, high = np.empty(first[-1], np.int32), first[:-1].copy(), first[:-1] + degrees
+    ends = high.copy()
+    for atom in nodes:
+        begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
+        for place in range(begin, end):
+            obj = layout.arguments[place]
+            if layout.walkable[place]:
+                edge = low[obj]
+                low[obj] += 1
+            else:
+                high[obj] -= 1
+                edge = high[obj]
+            atoms[edge], positions[edge], others[edge] = atom, place - begin, _other(layout, begin, end, place)
+    return first, low, ends, atoms, positions, others
+
+
+@inlined
+def _other(layout: MarkedLayout, begin: int, end: int, place: int) -> int:
+    """Return the argument beside that at `place`, -1 if there is none, -2 if there are several."""
+    if end - begin == 2:
+        other = int(layout.arguments[begin + end - 1 - place])
+    else:
+        other = -1 if end - begin == 1 else -2
+    return other
+
+
+@compiled
+def _surroundings(layout: MarkedLayout, graph: StateGraph, changed: Ints, distance: int) -> Surroundings:
     """Return the nodes within a distance of the arguments of changed atoms."""
     near_atom, near_object = np.zeros(len(layout.kind), np.bool_), np.zeros(len(layout.object_colour), np.bool_)
     atoms, objects = np.empty(len(near_atom), np.int32), np.empty(len(near_object), np.int32)
@@ -187,7 +227,7 @@ def _surroundings(layout: MarkedLayout, graph: Unchanged, changed: Ints, distanc
     for away in range(1, distance + 1):
         if away % 2:
             for obj in objects[objects_done:object_count]:
-                for edge in range(graph.edges[obj], graph.edges[obj + 1]):
+                for edge in range(graph.edges[obj], graph.ends[obj]):
                     atom = graph.edge_atom[edge]
                     if not near_atom[atom]:
                         near_atom[atom] = True
@@ -199,6 +239,19 @@ def _surroundings(layout: MarkedLayout, graph: Unchanged, changed: Ints, distanc
             atoms_done = atom_count
         atoms_within[away], objects_within[away] = atom_count, object_count
     return Surroundings(atoms, objects, atoms_within, objects_within)
+
+
+@compiled
+def left_objects(layout: MarkedLayout, graph: StateGraph, changed: Ints, steps: int) -> Ints:
+    """Return the objects that walks of at most so many steps from the arguments of changed atoms reach."""
+    taken, objects = np.zeros(len(layout.object_colour), np.bool_), np.empty(len(layout.object_colour), np.int32)
+    done, count = 0, _take_arguments(layout, changed, taken, objects, 0)
+    for _ in range(steps):
+        begin, done = done, count
+        for obj in objects[begin:done]:
+            first, last = graph.edges[obj], graph.walkable_ends[obj]
+            count = _take_arguments(layout, graph.edge_atom[first:last], taken, objects, count)
+    return objects[:count]
 
 
 @compiled
@@ -226,21 +279,20 @@ def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: 
     return count
 
 
-@compiled
-def _refine_objects(graph: Unchanged, objects: Ints, level: int) -> None:
-    """Compute the colours of some objects at the next level from the sets of their edges."""
-    colour, around = graph.atom_colour[level], graph.around[level]
-    for obj in objects:
-        start, end = graph.edges[obj], graph.edges[obj + 1]
-        for edge in range(start, end):
-            around[edge] = pair(EDGE, colour[graph.edge_atom[edge]], np.uint64(graph.edge_position[edge]))
-        total = total_of_set(around[start:end])
-        graph.total_around[level, obj] = total
-        graph.object_colour[level + 1, obj] = pair(OBJECT, graph.object_colour[level, obj], total)
+@inlined
+def _refine_object(graph: StateGraph, atom_colour: Hashes2D, object_colour: Hashes2D, obj: int, level: int) -> None:
+    """Compute an object's colour at the next level from the set of its edges."""
+    start, end = graph.edges[obj], graph.ends[obj]
+    around, colour = graph.around[level, start:end], atom_colour[level]
+    for edge in range(start, end):
+        around[edge - start] = pair(EDGE, colour[graph.edge_atom[edge]], np.uint64(graph.edge_position[edge]))
+    total = total_of_set(around)
+    graph.total_around[level, obj] = total
+    object_colour[level + 1, obj] = pair(OBJECT, object_colour[level, obj], total)
 
 
 @compiled
-def no_recolouring(graph: Unchanged) -> Recolouring:
+def _no_recolouring(graph: StateGraph) -> Recolouring:
     """Return a recolouring without a change."""
     known, objects = graph.atom_colour.shape[1], graph.object_colour.shape[1]
     return Recolouring(
@@ -255,14 +307,254 @@ def no_recolouring(graph: Unchanged) -> Recolouring:
     )
 
 
+@compiled
+def _no_groups(graph: StateGraph) -> EdgeGroups:
+    """Return groups without a known object."""
+    objects, edges = graph.object_colour.shape[1], len(graph.edge_atom)
+    return EdgeGroups(
+        np.zeros(objects, np.bool_),
+        np.zeros(objects, np.int32),
+        np.empty(edges, np.int32),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.int32),
+        np.empty(64, np.int32),
+    )
+
+
+@kernel
+def move(layout: MarkedLayout, graph: StateGraph, new: Recolouring, groups: EdgeGroups, state: Ints) -> bool:
+    """Make a graph that of another state, with work only where they differ.
+
+    Returns whether there was space for the edges; otherwise the graph is of no use any more. It must have been made by
+    `state_graph` without `near_only`, and the layout must not have more atoms than the graph has space for.
+    """
+    iterations = len(graph.around)
+    change = _differences(graph, new, state)
+    if not _exchange_atoms(layout, graph, change):
+        return False
+    atoms, objects = len(change), 0
+    for which in range(atoms):
+        atom = change[which]
+        holds = not graph.holds[atom]
+        new.atom_colour[0, atom] = marked(layout.kind[atom], holds, holds)
+        new.atom_differs[0, atom] = True
+        new.atom_reached[atom] = True
+        new.atoms[which] = atom
+    for level in range(iterations):
+        atoms_before, objects_before = atoms, objects
+        objects = _reach_objects(layout, new, level, atoms_before, objects_before)
+        if level + 1 < iterations:
+            atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
+            for atom in new.atoms[:atoms]:
+                colour = _refined_atom(layout, atom, new.atom_colour[level], new.object_colour[level])
+                new.atom_colour[level + 1, atom] = colour
+                new.atom_differs[level + 1, atom] = colour != graph.atom_colour[level + 1, atom]
+        for obj in new.objects[:objects]:
+            _refine_object(graph, new.atom_colour, new.object_colour, obj, level)
+            differs = new.object_colour[level + 1, obj] != graph.object_colour[level + 1, obj]
+            new.object_differs[level + 1, obj] = differs
+    if iterations > 1:
+        atoms = _reach_atoms(graph, new, iterations - 1, atoms, objects)
+        for atom in new.atoms[:atoms]:
+            _regroup(layout, graph, new, groups, atom)
+    for atom in change:
+        graph.holds[atom] = not graph.holds[atom]
+        graph.in_graph[atom] = graph.holds[atom] or graph.is_goal[atom]
+    graph.state[: len(state)] = state
+    graph.size[0] = len(state)
+    _accept_recolouring(graph, new, atoms, objects)
+    return True
+
+
+@compiled
+def _differences(graph: StateGraph, new: Recolouring, state: Ints) -> Ints:
+    """Return the atoms in which another state differs from the graph's: first those that are true in the graph's."""
+    before = graph.state[: graph.size[0]]
+    differences, count = np.empty(len(before) + len(state), np.int32), 0
+    for atom in state:
+        new.atom_reached[atom] = True
+    for atom in before:
+        if not new.atom_reached[atom]:
+            differences[count] = atom
+            count += 1
+    for atom in state:
+        new.atom_reached[atom] = False
+        if not graph.holds[atom]:
+            differences[count] = atom
+            count += 1
+    return differences[:count]
+
+
+@compiled
+def _exchange_atoms(layout: MarkedLayout, graph: StateGraph, change: Ints) -> bool:
+    """Remove the edges of atoms that leave the graph and add those of new ones; return whether there was space."""
+    for atom in change:
+        if graph.is_goal[atom]:
+            continue
+        begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
+        for place in range(begin, end):
+            obj = layout.arguments[place]
+            if graph.holds[atom]:
+                _remove_edge(graph, obj, atom, place - begin)
+            else:
+                last = graph.ends[obj]
+                if last == graph.edges[obj + 1]:
+                    return False
+                graph.ends[obj] += 1
+                if layout.walkable[place]:
+                    middle = graph.walkable_ends[obj]
+                    _copy_edge(graph, middle, last)
+                    graph.walkable_ends[obj] += 1
+                    last = middle
+                graph.edge_atom[last], graph.edge_position[last] = atom, place - begin
+                graph.edge_other[last] = _other(layout, begin, end, place)
+    return True
+
+
+@compiled
+def _remove_edge(graph: StateGraph, obj: int, atom: int, position: int) -> None:
+    """Remove an object's edge; another one takes its place."""
+    edge = graph.edges[obj]
+    while graph.edge_atom[edge] != atom or graph.edge_position[edge] != position:
+        edge += 1
+    middle = graph.walkable_ends[obj]
+    if edge < middle:
+        _copy_edge(graph, middle - 1, edge)
+        graph.walkable_ends[obj] -= 1
+        edge = middle - 1
+    graph.ends[obj] -= 1
+    _copy_edge(graph, graph.ends[obj], edge)
+
+
+@inlined
+def _copy_edge(graph: StateGraph, source: int, to: int) -> None:
+    """Copy an edge to another place."""
+    graph.edge_atom[to], graph.edge_position[to] = graph.edge_atom[source], graph.edge_position[source]
+    graph.edge_other[to] = graph.edge_other[source]
+
+
+@compiled
+def _regroup(layout: MarkedLayout, graph: StateGraph, new: Recolouring, groups: EdgeGroups, atom: int) -> None:
+    """Take an atom's edges out of their groups, and into those by the new colours if it is in the next graph."""
+    level = len(graph.around) - 1
+    changes = new.atom_differs[0, atom]  # so its truth is another one
+    stays = graph.is_goal[atom] or graph.holds[atom] != changes
+    begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
+    for place in range(begin, end):
+        obj = layout.arguments[place]
+        if not groups.is_known[obj]:
+            continue
+        positions, others = _beside(layout, graph.object_colour[level], atom, obj)
+        if positions & (~positions + np.uint64(1)) != np.uint64(1) << np.uint64(place - begin):
+            continue  # counted at the object's first position
+        was = _group_key(graph.atom_colour[level, atom], others, positions)
+        positions, others = _beside(layout, new.object_colour[level], atom, obj)
+        key = _group_key(new.atom_colour[level, atom], others, positions)
+        if key == was and stays and graph.in_graph[atom]:
+            continue
+        first, last = graph.edges[obj], groups.ends[obj]
+        if graph.in_graph[atom]:
+            groups.count[_group(groups, first, last, was)] -= 1
+        if stays:
+            free, group = last, first
+            while group < last and groups.key[group] != key:
+                if groups.count[group] == 0:
+                    free = group
+                group += 1
+            if group == last:
+                group = free
+                groups.ends[obj] += free == last
+                _set_group(groups, group, key, new.atom_colour[level, atom], others, positions)
+            groups.count[group] += 1
+
+
+@inlined
+def _beside(layout: MarkedLayout, object_colour: Hashes, atom: int, obj: int) -> tuple[np.uint64, np.uint64]:
+    """Return an object's positions in an atom, as bits, and the sum of the hashes of the other arguments."""
+    positions, others = np.uint64(0), np.uint64(0)
+    begin = layout.first_argument[atom]
+    for place in range(begin, layout.first_argument[atom + 1]):
+        argument, position = layout.arguments[place], np.uint64(place - begin)
+        if argument == obj:
+            positions |= np.uint64(1) << position
+        else:
+            others += pair(EDGE, object_colour[argument], position)
+    return positions, others
+
+
+@inlined
+def _group_key(atom_colour: np.uint64, others: np.uint64, positions: np.uint64) -> np.uint64:
+    """Return the key of an edge's group."""
+    return pair(EDGE, pair(ATOM, atom_colour, others), positions)
+
+
+@inlined
+def _group(groups: EdgeGroups, first: int, last: int, key: np.uint64) -> int:
+    """Return a group with this key that is not empty."""
+    group = first
+    while group < last and (groups.key[group] != key or groups.count[group] == 0):
+        group += 1
+    return group
+
+
+@inlined
+def _set_group(
+    groups: EdgeGroups, group: int, key: np.uint64, atom_colour: np.uint64, others: np.uint64, positions: np.uint64
+) -> None:
+    """Begin an empty group."""
+    groups.count[group], groups.key[group], groups.atom_colour[group] = 0, key, atom_colour
+    groups.others[group], groups.positions[group] = others, positions
+
+
+@compiled
+def _learn_groups(layout: MarkedLayout, graph: StateGraph, groups: EdgeGroups, obj: int) -> None:
+    """Group the edges of an object."""
+    level = len(graph.around) - 1
+    atom_colour, object_colour = graph.atom_colour[level], graph.object_colour[level]
+    groups.is_known[obj] = True
+    groups.recent[:] = -1
+    last = graph.edges[obj]
+    for edge in range(graph.edges[obj], graph.ends[obj]):
+        atom = graph.edge_atom[edge]
+        positions, others = _beside(layout, object_colour, atom, obj)
+        if positions & (~positions + np.uint64(1)) != np.uint64(1) << np.uint64(graph.edge_position[edge]):
+            continue  # counted at the object's first position
+        key = _group_key(atom_colour[atom], others, positions)
+        group = groups.recent[key >> np.uint64(58)]
+        if group < 0 or groups.key[group] != key:
+            group = last
+            last += 1
+            _set_group(groups, group, key, atom_colour[atom], others, positions)
+            groups.recent[key >> np.uint64(58)] = group
+        groups.count[group] += 1
+    groups.ends[obj] = last
+
+
+@compiled
+def _accept_recolouring(graph: StateGraph, new: Recolouring, atoms: int, objects: int) -> None:
+    """Make the new colours of this many reached atoms and objects the graph's, and forget that they are new."""
+    for level in range(len(graph.atom_colour)):
+        for atom in new.atoms[:atoms]:
+            graph.atom_colour[level, atom] = new.atom_colour[level, atom]
+            new.atom_differs[level, atom] = False
+        for obj in new.objects[:objects]:
+            graph.object_colour[level, obj] = new.object_colour[level, obj]
+            new.object_differs[level, obj] = False
+    new.atom_reached[new.atoms[:atoms]] = False
+    new.object_reached[new.objects[:objects]] = False
+
+
 @inlined
 def recolour(
     layout: MarkedLayout,
-    graph: Unchanged,
+    graph: StateGraph,
     new: Recolouring,
+    groups: EdgeGroups,
     exchange: Exchange,
     change: Ints,
-    last_round: LastRound,
     counted: bool,
     buffer: Hashes,
 ) -> tuple[Hashes, int, int, int]:
@@ -281,21 +573,23 @@ def recolour(
         atoms_before, objects_before = atoms, objects
         objects = _reach_objects(layout, new, level, atoms_before, objects_before)
         ends = level + 1 == len(graph.around)
-        if not ends:
+        if ends:
+            atoms = _reach_shared_atoms(layout, graph, new, level, atoms_before, objects_before)
+        else:
             atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
         around = _edges_around(graph, new, level, objects_before) if ends else 0
         while filled + atoms + objects + around > len(buffer):
             buffer = grow(buffer)
         filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
         if ends:
-            filled = _recolour_around(layout, graph, new, level, objects_before, last_round, counted, buffer, filled)
+            filled = _recolour_around(layout, graph, new, groups, level, atoms, objects_before, counted, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
         filled = _recolour_objects(graph, new, level, objects, exchange, buffer, filled)
     return buffer, filled, atoms, objects
 
 
 @inlined
-def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints, buffer: Hashes) -> None:
+def _mark(layout: MarkedLayout, graph: StateGraph, new: Recolouring, change: Ints, buffer: Hashes) -> None:
     """Set the initial colours of the changed atoms; all of these atoms are reached and recoloured."""
     salt = number(LEVEL, 0)
     for which in range(len(change)):
@@ -324,12 +618,12 @@ def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: in
 
 
 @inlined
-def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, objects: int) -> int:
+def _reach_atoms(graph: StateGraph, new: Recolouring, level: int, count: int, objects: int) -> int:
     """Mark the atoms of recoloured objects among the first `objects` as reached; return the number of atoms."""
     for which in range(objects):
         obj = new.objects[which]
         if new.object_differs[level, obj]:
-            for edge in range(graph.edges[obj], graph.edges[obj + 1]):
+            for edge in range(graph.edges[obj], graph.ends[obj]):
                 atom = graph.edge_atom[edge]
                 if not new.atom_reached[atom]:
                     new.atom_reached[atom] = True
@@ -339,17 +633,50 @@ def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, obj
 
 
 @inlined
+def _reach_shared_atoms(
+    layout: MarkedLayout, graph: StateGraph, new: Recolouring, level: int, count: int, objects: int
+) -> int:
+    """Mark the atoms of several recoloured objects among the first `objects` as reached; return the number of atoms."""
+    differs, longest, most = new.object_differs[level], -1, -1
+    for which in range(objects):
+        obj = new.objects[which]
+        degree = graph.ends[obj] - graph.edges[obj]
+        if differs[obj] and degree > most:
+            longest, most = obj, degree
+    for which in range(objects):
+        obj = new.objects[which]
+        if not differs[obj] or obj == longest:  # all atoms of this one that are shared have another object's edge
+            continue
+        for edge in range(graph.edges[obj], graph.ends[obj]):
+            other = graph.edge_other[edge]
+            shared = other >= 0 and other != obj and differs[other]
+            atom = graph.edge_atom[edge]
+            if other == -2:
+                for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+                    shared |= layout.arguments[place] != obj and differs[layout.arguments[place]]
+            if shared and not new.atom_reached[atom]:
+                new.atom_reached[atom] = True
+                new.atoms[count] = atom
+                count += 1
+    return count
+
+
+@inlined
 def _recolour_atoms(
-    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
+    layout: MarkedLayout, graph: StateGraph, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
 ) -> int:
     """Compute the reached atoms' colours at the next level; return the number of colours in the buffer."""
-    salt = number(LEVEL, level + 1)
+    salt, ends = number(LEVEL, level + 1), level + 1 == len(graph.around)
     atom_colour, object_colour = new.atom_colour[level], new.object_colour[level]
     for which in range(atoms):
         atom = new.atoms[which]
         colour = _refined_atom(layout, atom, atom_colour, object_colour)
         new.atom_colour[level + 1, atom] = colour
-        if not graph.in_graph[atom] or colour != graph.atom_colour[level + 1, atom]:
+        if ends:
+            before = _refined_atom(layout, atom, graph.atom_colour[level], graph.object_colour[level])
+        else:
+            before = graph.atom_colour[level + 1, atom]
+        if not graph.in_graph[atom] or colour != before:
             new.atom_differs[level + 1, atom] = True
             buffer[filled] = pair(COLOUR, salt, colour)
             filled += 1
@@ -357,97 +684,74 @@ def _recolour_atoms(
 
 
 @inlined
-def _edges_around(graph: Unchanged, new: Recolouring, level: int, objects: int) -> int:
+def _edges_around(graph: StateGraph, new: Recolouring, level: int, objects: int) -> int:
     """Count the edges of recoloured objects among the first `objects`."""
     count = 0
     for which in range(objects):
         obj = new.objects[which]
         if new.object_differs[level, obj]:
-            count += graph.edges[obj + 1] - graph.edges[obj]
+            count += graph.ends[obj] - graph.edges[obj]
     return count
 
 
 @inlined
 def _recolour_around(
     layout: MarkedLayout,
-    graph: Unchanged,
+    graph: StateGraph,
     new: Recolouring,
+    groups: EdgeGroups,
     level: int,
+    atoms: int,
     objects: int,
-    last_round: LastRound,
     counted: bool,
     buffer: Hashes,
     filled: int,
 ) -> int:
     """Compute the last colours of the other atoms of recoloured objects; return the number of colours in the buffer.
 
-    No later colour depends on them, so they are not stored. They differ from the unchanged ones, because an argument's
-    colour does. Of the edges of an object that have equal rests, one is enough, unless colours are counted.
+    No later colour depends on them, so they are not stored. They differ from the unchanged ones, because one argument's
+    colour does. Of a group of edges one colour is enough, unless colours are counted.
     """
-    salt = number(LEVEL, level + 1)
-    atom_colour, object_colour, differs = new.atom_colour[level], new.object_colour[level], new.object_differs[level]
-    first_argument, arguments, reached = layout.first_argument, layout.arguments, new.atom_reached
-    edges, edge_atom, edge_position = graph.edges, graph.edge_atom, graph.edge_position
-    is_known, rests, others, recent = last_round
+    salt, differs, taken = number(LEVEL, level + 1), new.object_differs[level], 0
+    for which in range(objects):
+        if differs[new.objects[which]] and not groups.is_known[new.objects[which]]:
+            _learn_groups(layout, graph, groups, new.objects[which])
+    for which in range(atoms):  # reached atoms were recoloured already
+        atom = new.atoms[which]
+        begin = layout.first_argument[atom]
+        for place in range(begin, layout.first_argument[atom + 1] if graph.in_graph[atom] else begin):
+            obj = layout.arguments[place]
+            if not differs[obj]:
+                continue
+            positions, others = _beside(layout, graph.object_colour[level], atom, obj)
+            if positions & (~positions + np.uint64(1)) == np.uint64(1) << np.uint64(place - begin):
+                key = _group_key(graph.atom_colour[level, atom], others, positions)
+                groups.taken[taken] = _group(groups, graph.edges[obj], groups.ends[obj], key)
+                groups.count[groups.taken[taken]] -= 1
+                taken += 1
     for which in range(objects):
         obj = new.objects[which]
-        if not differs[obj]:
-            continue
-        if not is_known[obj]:
-            _learn_rests(layout, graph, level, obj, last_round)
-        recent[:] = 0
-        for edge in range(edges[obj], edges[obj + 1]):
-            other, rest = others[edge], rests[edge]
-            if recent[rest >> np.uint64(58)] == rest and other != -2 and (other < 0 or not differs[other]):
-                continue
-            atom = edge_atom[edge]
-            begin, end, place = first_argument[atom], first_argument[atom + 1], edge_position[edge]
-            found, alone = reached[atom], True  # written already; without another recoloured argument
-            for argument in range(begin, end):
-                if argument != begin + place and differs[arguments[argument]]:
-                    alone = False
-                    found = found or argument < begin + place
-            if found:
-                continue
-            value = np.uint64(0)
-            for argument in range(begin, end):
-                value += pair(EDGE, object_colour[arguments[argument]], np.uint64(argument - begin))
-            buffer[filled] = pair(COLOUR, salt, pair(ATOM, atom_colour[atom], value))
-            filled += 1
-            if alone and not counted:
-                recent[rest >> np.uint64(58)] = rest
+        for group in range(graph.edges[obj], groups.ends[obj] if differs[obj] else graph.edges[obj]):
+            count = groups.count[group]
+            if count > 0:
+                value, positions, place = groups.others[group], groups.positions[group], np.uint64(0)
+                while positions != np.uint64(0):
+                    if positions & np.uint64(1):
+                        value += pair(EDGE, new.object_colour[level, obj], place)
+                    positions >>= np.uint64(1)
+                    place += np.uint64(1)
+                colour = pair(COLOUR, salt, pair(ATOM, groups.atom_colour[group], value))
+                for _ in range(count if counted else 1):
+                    buffer[filled] = colour
+                    filled += 1
+    for which in range(taken):
+        groups.count[groups.taken[which]] += 1
     return filled
-
-
-@compiled
-def _learn_rests(layout: MarkedLayout, graph: Unchanged, level: int, obj: int, last_round: LastRound) -> None:
-    """Compute the rests of an object's edges at the last level but one."""
-    atom_colour, object_colour = graph.atom_colour[level], graph.object_colour[level]
-    first_argument, arguments = layout.first_argument, layout.arguments
-    edge_atom, edge_position = graph.edge_atom, graph.edge_position
-    last_round.is_known[obj] = True
-    for edge in range(graph.edges[obj], graph.edges[obj + 1]):
-        atom, other, value = edge_atom[edge], -1, np.uint64(0)
-        begin = first_argument[atom]
-        for argument in range(begin, first_argument[atom + 1]):
-            if argument != begin + edge_position[edge]:
-                other = arguments[argument] if other == -1 else -2
-                value += pair(EDGE, object_colour[arguments[argument]], np.uint64(argument - begin))
-        last_round.rests[edge], last_round.others[edge] = pair(ATOM, atom_colour[atom], value), other
-
-
-@compiled
-def no_last_round(graph: Unchanged) -> LastRound:
-    """Return the buffers of the last round, without values."""
-    objects, edges = graph.object_colour.shape[1], len(graph.edge_atom)
-    return LastRound(
-        np.zeros(objects, np.bool_), np.empty(edges, np.uint64), np.empty(edges, np.int32), np.zeros(64, np.uint64)
-    )
 
 
 @inlined
 def _exchange_edges(
-    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, exchange: Exchange
+    layout: MarkedLayout, graph: StateGraph, new: Recolouring, level: int, atoms: int, exchange: Exchange
 ) -> None:
     """List by object the earlier and new edges to recoloured atoms among the first `atoms`."""
     entry = 0
@@ -467,14 +771,14 @@ def _exchange_edges(
 
 @inlined
 def _recolour_objects(
-    graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
+    graph: StateGraph, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
 ) -> int:
     """Compute the reached objects' next colours and empty the exchange; return the number of colours in the buffer."""
     salt = number(LEVEL, level + 1)
     around = graph.around[level]
     for which in range(objects):
         obj = new.objects[which]
-        edges = around[graph.edges[obj] : graph.edges[obj + 1]]
+        edges = around[graph.edges[obj] : graph.ends[obj]]
         total = total_after(exchange, obj, graph.total_around[level, obj], edges)
         exchange.last[obj] = -1
         colour = pair(OBJECT, new.object_colour[level, obj], total)
@@ -487,7 +791,7 @@ def _recolour_objects(
 
 
 @inlined
-def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: int) -> None:
+def forget_recolouring(graph: StateGraph, new: Recolouring, atoms: int, objects: int) -> None:
     """Restore the unchanged colours after a change that reached this many atoms and objects."""
     levels = len(graph.atom_colour)
     for which in range(atoms):

@@ -19,13 +19,14 @@ from sgp.encoders.kernels.marked_colours import (
     EDGE,
     OBJECT,
     TOKEN,
+    EdgeGroups,
     MarkedLayout,
+    Recolouring,
+    StateGraph,
     forget_recolouring,
+    left_objects,
     no_exchange,
-    no_last_round,
-    no_recolouring,
     recolour,
-    unchanged,
 )
 from sgp.encoders.kernels.marked_walks import (
     linked,
@@ -73,35 +74,31 @@ class Tokens(NamedTuple):
 @kernel
 def transition_features(
     layout: MarkedLayout,
-    iterations: int,
+    graph: StateGraph,
+    colours: Recolouring,
+    groups: EdgeGroups,
     open_atoms: int,
     closed_atoms: int,
     passed_atoms: bool,
     counted: bool,
-    state: Ints,
     first: NDArray[np.int64],
     changed: Ints,
     vocabulary: HashTable,
     stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
-    """Return the features of the transitions from a state to each of b candidates.
+    """Return the features of the transitions from the graph's state to each of b candidates.
 
-    `state` lists the state's true fluent atoms; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
+    Candidate i differs from the state in `changed[first[i] : first[i + 1]]`.
     Returns the start of each candidate's features [b + 1], and the sorted features, once each or, if `counted`, once
     per occurrence. Features are columns of the vocabulary, unknown features dropped, or hashes if the vocabulary is
     empty. The loop ends early once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
-    farthest = 2 * max(closed_atoms - 2, open_atoms - 1, 0)  # the distance of the last object that a walk leaves
-    graph, near = unchanged(layout, iterations, state, changed, farthest)
-    colours = no_recolouring(graph)
     plain, marked = graph.atom_colour[0], colours.atom_colour[0]
-    left = near.objects[: near.objects_within[farthest]]
-    steps = walkable_steps(layout, graph.edges, graph.edge_atom, graph.edge_position, plain, left)
-    passed = layout.object_colour
-    if passed_atoms:
-        passed = passed_colours(layout, graph.edges, graph.edge_atom, plain)
-    exchange, last_round = no_exchange(objects, len(layout.arguments)), no_last_round(graph)
+    left = left_objects(layout, graph, changed, max(closed_atoms - 2, open_atoms - 1, 0))
+    steps = walkable_steps(layout, graph, left)
+    passed = passed_colours(layout, graph) if passed_atoms else layout.object_colour
+    exchange = no_exchange(objects, len(layout.arguments))
     touched, tokens = _nothing_touched(known, objects), _no_tokens(layout, first, changed)
     links, search = no_links(objects), new_search(known, max(open_atoms, closed_atoms))
     by_column = len(vocabulary.keys) > 0 and not counted
@@ -114,7 +111,7 @@ def transition_features(
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
         buffer, filled, atoms_reached, objects_reached = recolour(
-            layout, graph, colours, exchange, change, last_round, counted, buffer
+            layout, graph, colours, groups, exchange, change, counted, buffer
         )
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
         while filled + len(change) + touches > len(buffer):

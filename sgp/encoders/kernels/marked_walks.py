@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined
 from sgp.encoders.kernels.hashing import Hashes, number, pair
-from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout
+from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout, StateGraph
 from sgp.planning.hash_table import Ints, grow
 
 
@@ -67,36 +67,30 @@ def no_links(objects: int) -> Links:
 
 
 @compiled
-def walkable_steps(
-    layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_position: Ints, colour: Hashes, left: Ints
-) -> Steps:
+def walkable_steps(layout: MarkedLayout, graph: StateGraph, left: Ints) -> Steps:
     """Return the steps from the objects `left` over the atoms of a state's graph."""
-    objects = len(layout.object_colour)
-    is_left = np.zeros(objects, np.bool_)
-    is_left[left] = True
+    objects, colour = len(layout.object_colour), graph.atom_colour[0]
+    steps, singles = np.zeros(objects, np.int32), np.zeros(objects, np.int32)
+    for obj in left:
+        for edge in range(graph.edges[obj], graph.walkable_ends[obj]):
+            atom = graph.edge_atom[edge]
+            arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
+            steps[obj] += arity - 1
+            singles[obj] += arity == 1
     first, first_single = np.zeros(objects + 1, np.int32), np.zeros(objects + 1, np.int32)
     for obj in range(objects):
-        steps = singles = 0
-        for edge in range(edges[obj], edges[obj + 1] if is_left[obj] else edges[obj]):
-            atom = edge_atom[edge]
-            if layout.walkable[layout.first_argument[atom] + edge_position[edge]]:
-                arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
-                steps += arity - 1
-                singles += arity == 1
-        first[obj + 1], first_single[obj + 1] = first[obj] + steps, first_single[obj] + singles
+        first[obj + 1], first_single[obj + 1] = first[obj] + steps[obj], first_single[obj] + singles[obj]
     atoms, targets = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     there, back = np.empty(first[-1], np.uint64), np.empty(first[-1], np.uint64)
     single = np.empty(first_single[-1], np.int32)
-    step = singles = 0
-    for obj in range(objects):
-        for edge in range(edges[obj], edges[obj + 1] if is_left[obj] else edges[obj]):
-            atom, position = edge_atom[edge], edge_position[edge]
+    for obj in left:
+        step, alone = first[obj], first_single[obj]
+        for edge in range(graph.edges[obj], graph.walkable_ends[obj]):
+            atom, position = graph.edge_atom[edge], graph.edge_position[edge]
             begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
-            if not layout.walkable[begin + position]:
-                continue
             if end - begin == 1:
-                single[singles] = atom
-                singles += 1
+                single[alone] = atom
+                alone += 1
             for place in range(begin, end):
                 other = place - begin
                 if other != position:
@@ -108,15 +102,14 @@ def walkable_steps(
 
 
 @compiled
-def passed_colours(layout: MarkedLayout, edges: Ints, edge_atom: Ints, colour: Hashes) -> Hashes:
+def passed_colours(layout: MarkedLayout, graph: StateGraph) -> Hashes:
     """Return each object's initial colour [n], refined by the atoms of which it is the only argument."""
     passed = layout.object_colour.copy()
     for obj in range(len(passed)):
         alone = np.uint64(0)
-        for edge in range(edges[obj], edges[obj + 1]):
-            atom = edge_atom[edge]
-            if layout.first_argument[atom + 1] - layout.first_argument[atom] == 1:
-                alone += pair(EDGE, colour[atom], np.uint64(0))
+        for edge in range(graph.edges[obj], graph.ends[obj]):
+            if graph.edge_other[edge] == -1:
+                alone += pair(EDGE, graph.atom_colour[0, graph.edge_atom[edge]], np.uint64(0))
         if alone != 0:
             passed[obj] = pair(OBJECT, passed[obj], alone)
     return passed
