@@ -25,7 +25,7 @@ from hashlib import blake2b
 from itertools import chain
 from operator import or_
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.kernels.hashing import HashTable, make_table
-from sgp.encoders.kernels.marked_colours import EdgeGroups, MarkedLayout, Recolouring, StateGraph, move, state_graph
+from sgp.encoders.kernels.marked_colours import EdgeGroups, MarkedLayout, Recolouring, StateGraph, state_graph
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
 from sgp.encoders.kernels.marked_reduction import Interchangeable, argument_marks, reduced
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, TransitionWords, Walked
@@ -51,6 +51,9 @@ _SCALARS = len(SCALARS_IN_WORDS)
 _FEWEST_REDUCED = 100  # interchangeable objects from which the reduction of a graph takes less time than it saves
 _DECISIONS_WHOLE = 100  # decisions without reduction after one that left out less than half of the objects
 _AT_A_TIME = 8192  # candidates per batch: about 100 MB; shared parts are computed once per batch
+
+
+Coloured: TypeAlias = tuple[StateGraph, Recolouring, EdgeGroups]
 
 
 @dataclass(frozen=True)
@@ -190,16 +193,23 @@ class MarkedTransitionEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph, config = self._graph(task), self.config
         changes = graph.changes([state], [choice])
-        extent = config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted
         few = None if config.counted else graph.reduced(_members(config, self.domain_text), changes)
+        layout, atoms, first, changed = few or (graph.layout, changes.atoms, changes.first_change, changes.changed)
+
+        def found(coloured: Coloured) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+            return transition_features(
+                layout, *coloured, config.open_atoms, config.closed_atoms, config.passed_atoms, config.counted,
+                atoms, first, changed, vocabulary, stop_flag(),
+            )  # fmt: skip
+
         if few is not None:
-            layout, atoms, first, changed = few
-            coloured = state_graph(layout, config.iterations, atoms, changed, True)
-            features = transition_features(layout, *coloured, *extent, first, changed, vocabulary, stop_flag())
+            features = found(state_graph(layout, config.iterations, atoms, changed, True))
         else:
-            layout, first, changed = graph.layout, changes.first_change, changes.changed
-            coloured = graph.take_state_graph(config.iterations, changes.atoms)
-            features = transition_features(layout, *coloured, *extent, first, changed, vocabulary, stop_flag())
+            coloured = graph.take_state_graph(config.iterations, atoms)
+            features = found(coloured)
+            if not len(features[0]):  # no space for the atoms of this state
+                coloured = state_graph(layout, config.iterations, atoms, changed, False)
+                features = found(coloured)
             graph.return_state_graph(coloured)
         check_limits()
         return features
@@ -279,7 +289,7 @@ class _Graph(AtomNumbers):
         self.interchangeable: Interchangeable | None = None
         """The arrays of `marked_reduction` for the present layout; None for few interchangeable objects."""
         self._decisions_whole = 0  # next decisions without reduction
-        self._state_graphs: list[tuple[StateGraph, Recolouring, EdgeGroups]] = []  # that no thread uses
+        self._state_graphs: list[Coloured] = []  # that no thread uses
         self._marked = 0  # number of atoms with marks
         if len(task.objects) >= _FEWEST_REDUCED and (found := task.symmetric_objects)[0].sum() >= _FEWEST_REDUCED:
             symmetric, kinds = found
@@ -321,19 +331,18 @@ class _Graph(AtomNumbers):
             self._decisions_whole = _DECISIONS_WHOLE
         return few
 
-    def take_state_graph(self, iterations: int, atoms: Ints) -> tuple[StateGraph, Recolouring, EdgeGroups]:
-        """Return the coloured graph of the state with these true fluents: that of a state before, moved, or a new one.
+    def take_state_graph(self, iterations: int, atoms: Ints) -> Coloured:
+        """Return the coloured graph of a state before, or one of the state with these true fluents.
 
         Another thread takes another one. After an exception it must not be used again, so that it is lost then.
         """
-        layout = self.layout
         with suppress(IndexError):
             coloured = self._state_graphs.pop()
-            if len(layout.kind) <= len(coloured[0].holds) and move(layout, *coloured, atoms):
+            if len(self.layout.kind) <= len(coloured[0].holds):
                 return coloured
-        return state_graph(layout, iterations, atoms, np.empty(0, np.int32), False)
+        return state_graph(self.layout, iterations, atoms, np.empty(0, np.int32), False)
 
-    def return_state_graph(self, coloured: tuple[StateGraph, Recolouring, EdgeGroups]) -> None:
+    def return_state_graph(self, coloured: Coloured) -> None:
         """Keep a graph for the next state."""
         self._state_graphs.append(coloured)
 

@@ -104,7 +104,7 @@ class EdgeGroups(NamedTuple):
 
     is_known: Flags  # [n], whether the object's groups are known
     ends: Ints  # [n]
-    count: Ints  # [e], number of edges
+    sizes: Ints  # [e], number of edges
     key: Hashes  # [e], the hash of the next three
     atom_colour: Hashes  # [e], at the last level but one
     others: Hashes  # [e], sum of the hashes of the other arguments
@@ -125,8 +125,8 @@ def state_graph(
 ) -> tuple[StateGraph, Recolouring, EdgeGroups]:
     """Return the graph of the state with these true fluent atoms, with colours and buffers.
 
-    `changed` has the atoms of all candidates. If `near_only`, nodes that no candidate reaches have no colours, and there
-    is no space for other states' atoms.
+    `changed` has the atoms of all candidates. If `near_only`, nodes that no candidate reaches have no colours, and
+    there is no space for the atoms of other states.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     capacity = known if near_only else known + known // 4 + 64
@@ -208,11 +208,7 @@ def _incidence(layout: MarkedLayout, nodes: Ints, exact: bool) -> tuple[Ints, In
 @inlined
 def _other(layout: MarkedLayout, begin: int, end: int, place: int) -> int:
     """Return the argument beside that at `place`, -1 if there is none, -2 if there are several."""
-    if end - begin == 2:
-        other = int(layout.arguments[begin + end - 1 - place])
-    else:
-        other = -1 if end - begin == 1 else -2
-    return other
+    return -2 if end - begin > 2 else -1 if end - begin == 1 else int(layout.arguments[begin + end - 1 - place])
 
 
 @compiled
@@ -324,7 +320,7 @@ def _no_groups(graph: StateGraph) -> EdgeGroups:
     )
 
 
-@kernel
+@compiled
 def move(layout: MarkedLayout, graph: StateGraph, new: Recolouring, groups: EdgeGroups, state: Ints) -> bool:
     """Make a graph that of another state, with work only where they differ.
 
@@ -447,42 +443,46 @@ def _regroup(layout: MarkedLayout, graph: StateGraph, new: Recolouring, groups: 
         obj = layout.arguments[place]
         if not groups.is_known[obj]:
             continue
-        positions, others = _beside(layout, graph.object_colour[level], atom, obj)
-        if positions & (~positions + np.uint64(1)) != np.uint64(1) << np.uint64(place - begin):
-            continue  # counted at the object's first position
+        positions, others = _beside(layout.arguments, begin, end, graph.object_colour[level], obj)
+        if not _is_first(positions, place - begin):
+            continue
         was = _group_key(graph.atom_colour[level, atom], others, positions)
-        positions, others = _beside(layout, new.object_colour[level], atom, obj)
+        positions, others = _beside(layout.arguments, begin, end, new.object_colour[level], obj)
         key = _group_key(new.atom_colour[level, atom], others, positions)
         if key == was and stays and graph.in_graph[atom]:
             continue
         first, last = graph.edges[obj], groups.ends[obj]
         if graph.in_graph[atom]:
-            groups.count[_group(groups, first, last, was)] -= 1
+            groups.sizes[_group(groups.key, groups.sizes, first, last, was)] -= 1
         if stays:
             free, group = last, first
             while group < last and groups.key[group] != key:
-                if groups.count[group] == 0:
+                if groups.sizes[group] == 0:
                     free = group
                 group += 1
             if group == last:
                 group = free
                 groups.ends[obj] += free == last
                 _set_group(groups, group, key, new.atom_colour[level, atom], others, positions)
-            groups.count[group] += 1
+            groups.sizes[group] += 1
 
 
 @inlined
-def _beside(layout: MarkedLayout, object_colour: Hashes, atom: int, obj: int) -> tuple[np.uint64, np.uint64]:
+def _beside(arguments: Ints, begin: int, end: int, colour: Hashes, obj: int) -> tuple[np.uint64, np.uint64]:
     """Return an object's positions in an atom, as bits, and the sum of the hashes of the other arguments."""
     positions, others = np.uint64(0), np.uint64(0)
-    begin = layout.first_argument[atom]
-    for place in range(begin, layout.first_argument[atom + 1]):
-        argument, position = layout.arguments[place], np.uint64(place - begin)
-        if argument == obj:
-            positions |= np.uint64(1) << position
+    for place in range(begin, end):
+        if arguments[place] == obj:
+            positions |= np.uint64(1) << np.uint64(place - begin)
         else:
-            others += pair(EDGE, object_colour[argument], position)
+            others += pair(EDGE, colour[arguments[place]], np.uint64(place - begin))
     return positions, others
+
+
+@inlined
+def _is_first(positions: np.uint64, position: int) -> bool:
+    """Return whether a position is the first of these; the edge at this one stands for all."""
+    return bool(positions & (~positions + np.uint64(1)) == np.uint64(1) << np.uint64(position))
 
 
 @inlined
@@ -492,10 +492,10 @@ def _group_key(atom_colour: np.uint64, others: np.uint64, positions: np.uint64) 
 
 
 @inlined
-def _group(groups: EdgeGroups, first: int, last: int, key: np.uint64) -> int:
+def _group(keys: Hashes, sizes: Ints, first: int, last: int, key: np.uint64) -> int:
     """Return a group with this key that is not empty."""
     group = first
-    while group < last and (groups.key[group] != key or groups.count[group] == 0):
+    while group < last and (keys[group] != key or sizes[group] == 0):
         group += 1
     return group
 
@@ -505,31 +505,39 @@ def _set_group(
     groups: EdgeGroups, group: int, key: np.uint64, atom_colour: np.uint64, others: np.uint64, positions: np.uint64
 ) -> None:
     """Begin an empty group."""
-    groups.count[group], groups.key[group], groups.atom_colour[group] = 0, key, atom_colour
+    groups.sizes[group], groups.key[group], groups.atom_colour[group] = 0, key, atom_colour
     groups.others[group], groups.positions[group] = others, positions
 
 
 @compiled
 def _learn_groups(layout: MarkedLayout, graph: StateGraph, groups: EdgeGroups, obj: int) -> None:
     """Group the edges of an object."""
-    level = len(graph.around) - 1
+    level, first_argument, arguments = len(graph.around) - 1, layout.first_argument, layout.arguments
     atom_colour, object_colour = graph.atom_colour[level], graph.object_colour[level]
+    edge_atom, edge_position, keys, sizes, recent = (
+        graph.edge_atom,
+        graph.edge_position,
+        groups.key,
+        groups.sizes,
+        groups.recent,
+    )
     groups.is_known[obj] = True
-    groups.recent[:] = -1
+    recent[:] = -1
     last = graph.edges[obj]
     for edge in range(graph.edges[obj], graph.ends[obj]):
-        atom = graph.edge_atom[edge]
-        positions, others = _beside(layout, object_colour, atom, obj)
-        if positions & (~positions + np.uint64(1)) != np.uint64(1) << np.uint64(graph.edge_position[edge]):
-            continue  # counted at the object's first position
+        atom = edge_atom[edge]
+        begin, end = first_argument[atom], first_argument[atom + 1]
+        positions, others = _beside(arguments, begin, end, object_colour, obj)
+        if not _is_first(positions, edge_position[edge]):
+            continue
         key = _group_key(atom_colour[atom], others, positions)
-        group = groups.recent[key >> np.uint64(58)]
-        if group < 0 or groups.key[group] != key:
+        group = recent[key >> np.uint64(58)]
+        if group < 0 or keys[group] != key:
             group = last
             last += 1
             _set_group(groups, group, key, atom_colour[atom], others, positions)
-            groups.recent[key >> np.uint64(58)] = group
-        groups.count[group] += 1
+            recent[key >> np.uint64(58)] = group
+        sizes[group] += 1
     groups.ends[obj] = last
 
 
@@ -580,7 +588,7 @@ def recolour(
         around = _edges_around(graph, new, level, objects_before) if ends else 0
         while filled + atoms + objects + around > len(buffer):
             buffer = grow(buffer)
-        filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
+        filled = _recolour_atoms(layout, graph, new, level, atoms_before, atoms, buffer, filled)
         if ends:
             filled = _recolour_around(layout, graph, new, groups, level, atoms, objects_before, counted, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
@@ -637,46 +645,62 @@ def _reach_shared_atoms(
     layout: MarkedLayout, graph: StateGraph, new: Recolouring, level: int, count: int, objects: int
 ) -> int:
     """Mark the atoms of several recoloured objects among the first `objects` as reached; return the number of atoms."""
-    differs, longest, most = new.object_differs[level], -1, -1
+    # Arrays in variables: each access to a tuple's member in the loops would count references.
+    differs, nodes, found, reached = new.object_differs[level], new.objects, new.atoms, new.atom_reached
+    edges, ends, edge_atom, edge_other = graph.edges, graph.ends, graph.edge_atom, graph.edge_other
+    first_argument, arguments = layout.first_argument, layout.arguments
+    longest, most = -1, -1
     for which in range(objects):
-        obj = new.objects[which]
-        degree = graph.ends[obj] - graph.edges[obj]
-        if differs[obj] and degree > most:
-            longest, most = obj, degree
+        obj = nodes[which]
+        if differs[obj] and ends[obj] - edges[obj] > most:
+            longest, most = obj, ends[obj] - edges[obj]
     for which in range(objects):
-        obj = new.objects[which]
-        if not differs[obj] or obj == longest:  # all atoms of this one that are shared have another object's edge
+        obj = nodes[which]
+        if not differs[obj] or obj == longest:  # each of its shared atoms is also another object's
             continue
-        for edge in range(graph.edges[obj], graph.ends[obj]):
-            other = graph.edge_other[edge]
-            shared = other >= 0 and other != obj and differs[other]
-            atom = graph.edge_atom[edge]
-            if other == -2:
-                for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-                    shared |= layout.arguments[place] != obj and differs[layout.arguments[place]]
-            if shared and not new.atom_reached[atom]:
-                new.atom_reached[atom] = True
-                new.atoms[count] = atom
+        for edge in range(edges[obj], ends[obj]):
+            other = edge_other[edge]
+            if other == -1 or (other >= 0 and (other == obj or not differs[other])):
+                continue
+            atom = edge_atom[edge]
+            shared = other >= 0
+            if not shared:
+                for place in range(first_argument[atom], first_argument[atom + 1]):
+                    shared |= arguments[place] != obj and differs[arguments[place]]
+            if shared and not reached[atom]:
+                reached[atom] = True
+                found[count] = atom
                 count += 1
     return count
 
 
 @inlined
 def _recolour_atoms(
-    layout: MarkedLayout, graph: StateGraph, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
+    layout: MarkedLayout,
+    graph: StateGraph,
+    new: Recolouring,
+    level: int,
+    before: int,
+    atoms: int,
+    buffer: Hashes,
+    filled: int,
 ) -> int:
-    """Compute the reached atoms' colours at the next level; return the number of colours in the buffer."""
+    """Compute the reached atoms' colours at the next level; return the number of colours in the buffer.
+
+    Atoms that were not among the first `before` have a recoloured argument, so that their colours differ.
+    """
     salt, ends = number(LEVEL, level + 1), level + 1 == len(graph.around)
     atom_colour, object_colour = new.atom_colour[level], new.object_colour[level]
     for which in range(atoms):
         atom = new.atoms[which]
         colour = _refined_atom(layout, atom, atom_colour, object_colour)
         new.atom_colour[level + 1, atom] = colour
-        if ends:
-            before = _refined_atom(layout, atom, graph.atom_colour[level], graph.object_colour[level])
-        else:
-            before = graph.atom_colour[level + 1, atom]
-        if not graph.in_graph[atom] or colour != before:
+        differs = not graph.in_graph[atom] or new.atom_differs[level, atom] or which >= before
+        if not differs and ends:
+            differs = colour != _refined_atom(layout, atom, graph.atom_colour[level], graph.object_colour[level])
+        elif not differs:
+            differs = colour != graph.atom_colour[level + 1, atom]
+        if differs:
             new.atom_differs[level + 1, atom] = True
             buffer[filled] = pair(COLOUR, salt, colour)
             filled += 1
@@ -713,39 +737,51 @@ def _recolour_around(
     colour does. Of a group of edges one colour is enough, unless colours are counted.
     """
     salt, differs, taken = number(LEVEL, level + 1), new.object_differs[level], 0
+    # Arrays in variables: each access to a tuple's member in the loops would count references.
+    is_known, group_ends, sizes, keys, atom_colours, all_others, all_positions, groups_taken, _ = groups
+    plain_atom, plain_object, object_colour = (
+        graph.atom_colour[level],
+        graph.object_colour[level],
+        new.object_colour[level],
+    )
+    first_argument, arguments, edges, in_graph = layout.first_argument, layout.arguments, graph.edges, graph.in_graph
+    nodes, reached = new.objects, new.atoms
     for which in range(objects):
-        if differs[new.objects[which]] and not groups.is_known[new.objects[which]]:
-            _learn_groups(layout, graph, groups, new.objects[which])
+        if differs[nodes[which]] and not is_known[nodes[which]]:
+            _learn_groups(layout, graph, groups, nodes[which])
     for which in range(atoms):  # reached atoms were recoloured already
-        atom = new.atoms[which]
-        begin = layout.first_argument[atom]
-        for place in range(begin, layout.first_argument[atom + 1] if graph.in_graph[atom] else begin):
-            obj = layout.arguments[place]
-            if not differs[obj]:
-                continue
-            positions, others = _beside(layout, graph.object_colour[level], atom, obj)
-            if positions & (~positions + np.uint64(1)) == np.uint64(1) << np.uint64(place - begin):
-                key = _group_key(graph.atom_colour[level, atom], others, positions)
-                groups.taken[taken] = _group(groups, graph.edges[obj], groups.ends[obj], key)
-                groups.count[groups.taken[taken]] -= 1
-                taken += 1
+        atom = reached[which]
+        begin, end = first_argument[atom], first_argument[atom + 1]
+        for place in range(begin, end if in_graph[atom] else begin):
+            obj = arguments[place]
+            if differs[obj]:
+                positions, others = _beside(arguments, begin, end, plain_object, obj)
+                if _is_first(positions, place - begin):
+                    key = _group_key(plain_atom[atom], others, positions)
+                    group = _group(keys, sizes, edges[obj], group_ends[obj], key)
+                    sizes[group] -= 1
+                    groups_taken[taken] = group
+                    taken += 1
     for which in range(objects):
-        obj = new.objects[which]
-        for group in range(graph.edges[obj], groups.ends[obj] if differs[obj] else graph.edges[obj]):
-            count = groups.count[group]
-            if count > 0:
-                value, positions, place = groups.others[group], groups.positions[group], np.uint64(0)
+        obj = nodes[which]
+        if not differs[obj]:
+            continue
+        colour = object_colour[obj]
+        for group in range(edges[obj], group_ends[obj]):
+            size = sizes[group]
+            if size > 0:
+                value, positions, position = all_others[group], all_positions[group], np.uint64(0)
                 while positions != np.uint64(0):
                     if positions & np.uint64(1):
-                        value += pair(EDGE, new.object_colour[level, obj], place)
+                        value += pair(EDGE, colour, position)
                     positions >>= np.uint64(1)
-                    place += np.uint64(1)
-                colour = pair(COLOUR, salt, pair(ATOM, groups.atom_colour[group], value))
-                for _ in range(count if counted else 1):
-                    buffer[filled] = colour
+                    position += np.uint64(1)
+                last = pair(COLOUR, salt, pair(ATOM, atom_colours[group], value))
+                for _ in range(size if counted else 1):
+                    buffer[filled] = last
                     filled += 1
     for which in range(taken):
-        groups.count[groups.taken[which]] += 1
+        sizes[groups_taken[which]] += 1
     return filled
 
 

@@ -25,6 +25,7 @@ from sgp.encoders.kernels.marked_colours import (
     StateGraph,
     forget_recolouring,
     left_objects,
+    move,
     no_exchange,
     recolour,
 )
@@ -81,19 +82,23 @@ def transition_features(
     closed_atoms: int,
     passed_atoms: bool,
     counted: bool,
+    state: Ints,
     first: NDArray[np.int64],
     changed: Ints,
     vocabulary: HashTable,
     stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
-    """Return the features of the transitions from the graph's state to each of b candidates.
+    """Return the features of the transitions from a state to each of b candidates.
 
-    Candidate i differs from the state in `changed[first[i] : first[i + 1]]`.
+    `state` lists the state's true fluent atoms; candidate i differs from it in `changed[first[i] : first[i + 1]]`. The
+    graph, which may be another state's, becomes that of this state; if it has no space for this, nothing is returned.
     Returns the start of each candidate's features [b + 1], and the sorted features, once each or, if `counted`, once
     per occurrence. Features are columns of the vocabulary, unknown features dropped, or hashes if the vocabulary is
     empty. The loop ends early once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
+    if not move(layout, graph, colours, groups, state):
+        return np.empty(0, np.int64), np.empty(0, np.uint64)
     plain, marked = graph.atom_colour[0], colours.atom_colour[0]
     left = left_objects(layout, graph, changed, max(closed_atoms - 2, open_atoms - 1, 0))
     steps = walkable_steps(layout, graph, left)
