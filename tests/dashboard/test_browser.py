@@ -523,6 +523,29 @@ def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
     assert page.locator(".compared").count() == 2
 
 
+DRAWN_AGAIN = """(images) => Promise.all(images.map(async (image) => {
+    const text = await (await fetch(image.src)).text();
+    const drawing = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+    const { width, height } = image.getBoundingClientRect();
+    Object.assign(drawing.style, { width: `${width}px`, height: `${height}px`, flex: "none" });
+    image.replaceWith(drawing);
+}))"""  # a page cannot measure letters within an image
+
+
+def test_letters_of_the_states_of_all_failures_have_at_least_ten_pixels(page, address):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{address}/failures")
+    page.get_by_text("Show all").click()
+    cards, states = page.locator(".failures article"), page.locator(".failures .state")
+    failed = sum(each.head["outcome"] != "solved" for each in sgp.recorded_rollouts().rollouts)
+    expect(cards).to_have_count(failed)
+    assert max(states.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().height)")) < 450
+    states.evaluate_all(DRAWN_AGAIN)
+    expect(cards.locator("div > svg")).to_have_count(failed)
+    assert min(cards.locator("div > svg text").evaluate_all(LETTERS)) >= 10
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
 def test_filters_of_failures_are_as_wide_as_their_options(page, address):
     page.goto(f"{address}/failures")
     page.locator(".failures.list article").first.wait_for()
