@@ -7,6 +7,7 @@ import streamlit as st
 from basics import END, encoded, hearing, number
 
 import sgp
+from sgp.service.worker import PLANNING
 
 RENEW = 0.5  # seconds between updates of a growing rollout
 
@@ -53,7 +54,8 @@ def show_growing_player(
 ) -> None:
     """The player of a rollout that is being planned, updated regularly; a user at its end stays at the end.
 
-    `latest` returns the rollout so far, or None for the last one shown.
+    `latest` returns the rollout so far, or None for the last one shown. Once planned, it starts at the step of the
+    address.
     """
     play = _component()
     shown: list[Mapping[str, Any]] = []
@@ -61,7 +63,8 @@ def show_growing_player(
     @st.fragment(run_every=RENEW)
     def show() -> None:
         shown[:] = [latest() or shown[0]]
-        _play(play, key, {**shown[0], "grows": key}, rests)
+        grows = {"grows": key} if shown[0]["outcome"] == PLANNING else {}
+        _play(play, key, {**shown[0], **grows}, rests)
 
     show()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -369,22 +370,28 @@ def remaining(
     optimal: Sequence[Stage] = QUICK[:1],
     satisficing: Sequence[Stage] = QUICK[1:],
     known: dict[State, Bounds] | None = None,
+    first: int = 0,
+    seconds: float = math.inf,
 ) -> Remaining:
     """The distances of a rollout's states, exact if the state space has at most `space` states.
 
     Otherwise bounds: optimal plans of Fast Downward from up to `samples` evenly chosen states are exact, those of the
     `satisficing` stages and of the expert are upper bounds, and all of them are passed on along actions. `known` has
-    bounds of states of the same task, and is extended.
+    bounds of states of the same task, and is extended. Plans are searched only from the states of steps from `first`
+    on, and no further one after so many `seconds`.
     """
     exact = remaining_exactly(rollout, space) if space else None
     if exact is not None:
         return exact
     task, known = rollout.task, {} if known is None else known
-    different = list(dict.fromkeys(_states(rollout)))
+    different = list(dict.fromkeys(_states(rollout)[first:]))
     if expert:
         _learn(known, task, task.init, expert, exact=False)
     places = np.unique(np.linspace(0, len(different) - 1, min(samples, len(different))).round().astype(int))
+    due = time.monotonic() + seconds
     for place in track(places.tolist(), f"plans from states of {task.name}", len(places)):
+        if time.monotonic() >= due:
+            break
         state = different[place]
         low, high = known.get(state, (0.0, math.inf))
         if low == high:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,18 +17,19 @@ import numpy as np
 
 from sgp import api
 from sgp.analysis import explanations
+from sgp.analysis.diagnostics import Remaining, remaining, remaining_in_passing
 from sgp.analysis.explanations import reweighted as with_weight
 from sgp.analysis.overrides import fewest_overrides
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
-from sgp.datasets.recorded import Recorded
-from sgp.datasets.recording import records, replayed, write_records
+from sgp.datasets.recorded import Recorded, decode_bounds
+from sgp.datasets.recording import records, replayed, with_distances, write_records
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.subject import Subject, read_subject
 from sgp.datasets.suite import list_suites, load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
-from sgp.errors import DomainMismatch, InputError, PlanError, SgpError, ValidationDisagreement
+from sgp.errors import DomainMismatch, InputError, PlanError, SgpError, ToolError, ValidationDisagreement
 from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
@@ -41,6 +43,7 @@ from sgp.planning.states import State
 from sgp.planning.task import Successor, Task, checked, count_open_goals
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
+from sgp.service.worker import PLANNING
 from sgp.solving import stated_for
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.pictures import picture
@@ -48,10 +51,11 @@ from sgp.viewer.playback import playback, ranked
 
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
+DISTANCE_SECONDS = 2.0  # for A* in a branch, by the clock
+_BRIEFLY = (replace(OPTIMAL, seconds=1.0),)
 EXPERT_SECONDS = 20.0  # per uploaded training problem and stage
 PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; largest share of the time for them
 LEAST_SECONDS = 1e-3  # for an alternative goal that is left when the time is up: it ends with a timeout
-PLANNING = "planning"  # the outcome of a preview
 OF_CHOICE = ("why", "measure", "against", "others", "beam", "lane")  # fields of a step that depend on what was chosen
 
 Progress = Callable[..., None]
@@ -179,7 +183,7 @@ def branch(report: Progress, run: str, before: Records, step: int, rank: int, se
     watch = _Watch(report, task, about, given, due=time.monotonic() + PREVIEW_SECONDS)
     limit = Limit(horizon(task.size), seconds, processor=True)
     rollout = load_planner(run, decoding).resume(task, [_chosen(each) for each in given], limit, watch)
-    return _with_map(_joined(rollout, given, run, decoding, head), rollout, run, decoding)
+    return _joined(report, rollout, given, run, decoding, head)
 
 
 def override(report: Progress, run: str, before: Records, free: int, seconds: float, ranks: int, most: int) -> Answer:
@@ -205,9 +209,8 @@ def override(report: Progress, run: str, before: Records, free: int, seconds: fl
         last = number == len(search.overrides)
         after = search.rollout if last else planner.resume(task, [_chosen(each) for each in given])
         assert after is not None
-        joined = _joined(after, given, run, decoding, before[0])
-        rollouts.append(_with_map(joined, after, run, decoding))
-        steps = joined[1:]
+        rollouts.append(_joined(lambda **_: None, after, given, run, decoding, before[0]))
+        steps = rollouts[-1]["records"][1:]
     return {**facts, "overrides": overrides, "rollouts": rollouts}
 
 
@@ -286,25 +289,39 @@ def _problem_of(head: Record) -> dict[str, Any]:
     return {**texts, "goal": head.get("goal")}
 
 
-def _joined(rollout: Rollout, given: Records, run: str, decoding: str, before: Record) -> list[Record]:
-    """The records of a resumed rollout, its given steps with all their candidates.
+def _joined(report: Progress, rollout: Rollout, given: Records, run: str, decoding: str, before: Record) -> Answer:
+    """`_shown` of a resumed rollout with a map by PCA, its given steps with all their candidates.
 
-    The expert's plan and the actions left at the given states are those of the head `before`.
+    The expert's plan and the actions left at the given states are those of the head `before`. Without those of the
+    others, A* searches for `DISTANCE_SECONDS`, after a preview.
     """
-    found, *steps = _explained(rollout, run, decoding)
-    head = {**found, "expert": before.get("expert", [])}
-    overridden = given[-1]["candidates"][given[-1]["chosen"]]
-    if "left" in before and "left" not in head and "left" in overridden:
-        known = [*before["left"][: len(given)], overridden["left"]]
-        head["left"] = [*known, *[[0, None]] * (len(steps) + 1 - len(known))]
-    return [head, *given[: len(steps)], *steps[len(given) :]]
-
-
-def _with_map(joined: Records, rollout: Rollout, run: str, decoding: str) -> Answer:
-    """`_shown` with a map by PCA."""
+    head, *steps = _explained(rollout, run, decoding)
+    joined = [{**head, "expert": before.get("expert", [])}, *given[: len(steps)], *steps[len(given) :]]
     recorded = _recorded(joined)
     whole = replayed(recorded, rollout.task)
-    return {"records": list(joined), "data": playback(recorded, api.map_rollout(run, recorded, whole, decoding))}
+    projected = api.map_rollout(run, recorded, whole, decoding)
+    left = remaining_in_passing(whole) if "left" in head else None
+    if left is None:
+        report(preview=playback(recorded, projected), doing=f"A* for the actions left, {DISTANCE_SECONDS:g} s")
+        left = _bounds(whole, given, before)
+    if any(high < math.inf for _, high in left.states):
+        joined = list(with_distances(joined, left.record()))
+    return {"records": joined, "data": playback(_recorded(joined), projected)}
+
+
+def _bounds(rollout: Rollout, given: Records, before: Record) -> Remaining:
+    """Bounds on the actions left from those of the given steps and, after these, optimal plans."""
+    left = before.get("left", ())[: len(given)]
+    known = {step.state: decode_bounds(each) for step, each in zip(rollout.steps, left, strict=False)}
+    for step, record in zip(rollout.steps, given, strict=False):
+        pairs = zip(step.candidates, record["candidates"], strict=True)
+        known |= {each.state: decode_bounds(one["left"]) for each, one in pairs if "left" in one}
+    try:
+        return remaining(
+            rollout, (), 0, len(rollout.steps) + 1, _BRIEFLY, (), known, first=len(given), seconds=DISTANCE_SECONDS
+        )
+    except ToolError:  # Fast Downward is missing
+        return remaining(rollout, (), 0, 0, known=known)
 
 
 def _explained(rollout: Rollout, run: str, decoding: str, planner: Planner | None = None) -> list[Record]:

@@ -22,7 +22,7 @@ const MEANINGS = {
   cost: "what the model gives the candidate: the lower, the better",
   "Δ to lowest": "cost above the lowest",
   "path cost": "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
-  "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound",
+  "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound; unknown: no bound was found",
   "open goals": "goals that are not satisfied there",
 };
 const LEGEND = [...Object.entries(MEANINGS), ...Object.values(MARKS).map(([, word, meaning]) => [word, meaning])]

@@ -14,9 +14,9 @@ function marksOf({ marks }) {
   }) ?? null; // prettier-ignore
 }
 
-/** The number of actions left, or its bounds, in a few letters; "" where nothing was recorded. */
+/** The number of actions left, or its bounds, in a few letters. */
 function leftInWords(left) {
-  if (left === undefined) return "";
+  if (left === undefined || (left[1] === null && left[0] <= 1)) return "unknown"; // only a goal has none left
   if (!Array.isArray(left)) return left === "dead end" ? "✕" : String(left);
   return left[1] === null ? `≥ ${left[0]}` : `${left[0]} to ${left[1]}`;
 }

@@ -136,6 +136,9 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     page.wait_for_url(f"**branch=3-{other}*")
     page.wait_for_selector(".tree button >> nth=1")
     page.wait_for_selector(f'.sgp[data-step="3"] {BRANCHES}')  # the whole branch is drawn
+    left = page.locator(".sgp .candidates tbody tr:visible td:nth-child(6)").all_inner_texts()
+    assert all(re.fullmatch(r"unknown|✕|(≥ )?\d+( to \d+)?", each) for each in left), left
+    assert any(each != "unknown" for each in left), "the state space is large: by A*"
     assert taken in page.locator(".tree button[aria-pressed=true]").text_content()
     with page.expect_download() as download:
         page.get_by_role("button", name="HTML player, one file").click()

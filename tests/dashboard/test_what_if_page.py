@@ -1,11 +1,16 @@
 """What if without a browser: choices, branches from the address, action overrides, and messages about missing runs."""
 
+import json
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import sgp
 from sgp.datasets.recorded import read_recorded
 from sgp.datasets.subject import Subject
-from tests.dashboard.conftest import address, button, choice, settled, words
+from sgp.service.worker import PLANNING
+from sgp.viewer.playback import playback
+from tests.dashboard.conftest import DASHBOARD, address, button, choice, settled, words
 from tests.recorded import recorded_file
 
 PAGE = "what if"
@@ -48,6 +53,20 @@ def test_a_branch_comes_from_the_address_with_those_before_it(open_trained):
         assert "forced" in step["candidates"][1]["marks"]
     assert found["2-2"]["frames"][1]["open"] == found[""]["frames"][1]["open"]
     assert address(app)["branch"] == "2-2_5-2"
+
+
+@pytest.mark.parametrize(("outcome", "grows"), [(PLANNING, True), ("solved", False)])
+def test_a_player_follows_the_end_of_a_rollout_only_while_it_is_planned(monkeypatch, outcome, grows):
+    def page(data):
+        import player
+
+        player.show_growing_player("growing", lambda: data)
+
+    monkeypatch.syspath_prepend(str(DASHBOARD))
+    data = playback(read_recorded(recorded_file("blocksworld-contrastive-jumps-aiw-p01-solved"))[0])
+    app = AppTest.from_function(page, args=({**data, "outcome": outcome},), default_timeout=240).run()
+    (component,) = app.get("bidi_component")
+    assert ("grows" in json.loads(component.proto.bytes)["rollout"]) == grows
 
 
 @pytest.mark.slow

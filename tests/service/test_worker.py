@@ -7,14 +7,17 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
 import sgp
-from sgp.errors import InputError
+from sgp.analysis import diagnostics
+from sgp.datasets.recorded import decode_bounds
+from sgp.errors import InputError, ToolError
+from sgp.planning import experts
 from sgp.planning.experts import QUICK
 from sgp.service import jobs
 from sgp.service import worker as service_worker
@@ -84,13 +87,11 @@ def test_a_run_solves_is_branched_from_and_forced(ask, run, five_blocks):
     before = solved.result["records"]
     shown = solved.result["data"]["steps"][1]
     rank = next(each["rank"] for each in shown["candidates"] if each["rank"] - 1 != shown["chosen"])
-    steps = [{**each, "candidates": [{**one, "left": 7} for one in each["candidates"]]} for each in before[1:]]
     plan = [action for each in before[1:] for action in each["candidates"][each["chosen"]]["actions"]]
-    before = [{**before[0], "expert": plan, "left": [9] * len(before)}, *steps]
+    before = [{**before[0], "expert": plan}, *before[1:]]
     branched = ask("branch", run=run, before=before[:3], step=2, rank=rank, seconds=30).result
     assert branched["records"][0]["expert"] == plan
     assert len(branched["data"]["map"]["steps"]) == len(branched["data"]["steps"])
-    assert [frame["left"] for frame in branched["data"]["frames"]][:2] != [[0, None]] * 2
     step = branched["data"]["steps"][1]
     assert step["chosen"] == rank - 1
     assert {"chosen", "forced"} <= set(step["candidates"][rank - 1]["marks"])
@@ -101,6 +102,58 @@ def test_a_run_solves_is_branched_from_and_forced(ask, run, five_blocks):
     assert branched["records"][1] == before[1]
     refused = ask("branch", run=run, before=before, step=1, rank=999, seconds=30)
     assert "rank 999 at step 1" in refused.error
+
+
+def first_other(steps):
+    """The place, from 0, and the rank of the first candidate that is neither chosen nor visited."""
+    candidates = ((place, each) for place, step in enumerate(steps) for each in step["candidates"])
+    others = ((place, each["rank"]) for place, each in candidates if not {"chosen", "visited"} & set(each["marks"]))
+    return next(others)
+
+
+def without_distances(record):
+    left = {name: value for name, value in record.items() if name != "left"}
+    return {**left, "candidates": list(map(without_distances, left["candidates"]))} if "candidates" in left else left
+
+
+def test_a_branch_has_the_actions_left_by_a_star_where_the_state_space_is_large(run, five_blocks, monkeypatch):
+    shown = []
+
+    def keep(preview=None, **others):
+        shown.extend([preview] * (preview is not None))
+
+    def branch(before):
+        found = jobs.branch(keep, run, before, place + 1, rank, 30)["records"]
+        around = [[decode_bounds(one["left"]) for one in each["candidates"]] for each in found[1:]]
+        return found, list(map(decode_bounds, found[0]["left"])), list(chain.from_iterable(around))
+
+    def missing():
+        raise ToolError("Fast Downward is missing")
+
+    solved = jobs.solve(keep, run, five_blocks, 30)
+    place, rank = first_other(solved["data"]["steps"])
+    before = solved["records"][: place + 2]
+    bare = list(map(without_distances, before))
+    records, states, candidates = branch(bare)
+    exact = [low for low, _ in candidates]
+    assert [high for _, high in candidates] == exact, "the state space is small"
+    monkeypatch.setattr(diagnostics, "_CHEAP", 1)
+    monkeypatch.setattr(jobs, "DISTANCE_SECONDS", 600.0)
+    shown.clear()
+    _, searched, bounds = branch(bare)
+    assert searched[place + 1 :] == states[place + 1 :]
+    assert all(low <= each <= high for (low, high), each in zip(bounds, exact, strict=True))
+    assert len(shown[-1]["steps"]) == len(records) - 1, "the whole branch is shown before the search"
+    assert shown[-1]["marks"] is None
+    monkeypatch.setattr(jobs, "DISTANCE_SECONDS", 0.0)
+    _, unsearched, bounds = branch(bare)
+    assert unsearched[place + 1 :] != states[place + 1 :]
+    assert all(low <= each <= high for (low, high), each in zip(bounds, exact, strict=True))
+    monkeypatch.setattr(jobs, "DISTANCE_SECONDS", 600.0)
+    monkeypatch.setattr(experts, "fast_downward_driver", missing)
+    assert branch(bare)[1] == unsearched
+    found, _, _ = branch(before)
+    assert found[1 : place + 2] == records[1 : place + 2], "those of the given steps are known"
 
 
 def test_a_feature_has_its_influences_and_another_weight(ask, run, five_blocks, quick_run):
@@ -152,15 +205,13 @@ def test_a_rollout_is_shown_while_it_grows(run, five_blocks, monkeypatch):
     solved = jobs.solve(keep, run, five_blocks, 30)
     steps = solved["data"]["steps"]
     assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
-    assert {each["outcome"] for each in previews} == {jobs.PLANNING}
+    assert {each["outcome"] for each in previews} == {service_worker.PLANNING}
     assert list(map(unexplained, (previews[-1]["steps"], previews[2]["steps"]))) == [
         unexplained(steps),
         unexplained(steps[:3]),
     ]
     previews.clear()
-    candidates = [(place, each) for place, step in enumerate(steps) for each in step["candidates"]]
-    unlike = [(place, each["rank"]) for place, each in candidates if not {"chosen", "visited"} & set(each["marks"])]
-    place, rank = unlike[0]
+    place, rank = first_other(steps)
     branched = jobs.branch(keep, run, solved["records"][: place + 2], place + 1, rank, 30)["data"]["steps"]
     assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched) + 1))
     assert len(previews) > 1

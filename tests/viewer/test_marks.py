@@ -64,6 +64,7 @@ def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_hap
     said.append("step 3: dead end: the goal cannot be reached any more")
     assert [each.get_attribute("title") for each in marks.all()] == said
     assert len({each.locator("path").get_attribute("d") for each in marks.all()}) == 3
+    assert set(page.locator(".candidates td:nth-child(6)").all_inner_texts()) == {"unknown"}
     press(page, "n")
     expect_step(page, 1)
     assert scrubber.get_attribute("aria-valuetext").endswith(": lengthens the shortest plan by 3")
