@@ -36,6 +36,8 @@ KERNEL_MODULES = (
     "encoders.kernels.hashing",
     "encoders.kernels.marked_colours",
     "encoders.kernels.marked_features",
+    "encoders.kernels.marked_graph",
+    "encoders.kernels.marked_moves",
     "encoders.kernels.marked_reduction",
     "encoders.kernels.marked_walks",
     "encoders.kernels.wl",

@@ -33,8 +33,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.kernels.hashing import HashTable, make_table
-from sgp.encoders.kernels.marked_colours import EdgeGroups, MarkedLayout, Recolouring, StateGraph, state_graph
 from sgp.encoders.kernels.marked_features import measured_rows, transition_features
+from sgp.encoders.kernels.marked_graph import EdgeGroups, MarkedLayout, Recolouring, StateGraph, state_graph
 from sgp.encoders.kernels.marked_reduction import Interchangeable, argument_marks, reduced
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, TransitionWords, Walked
 from sgp.encoders.relations import AtomNumbers, Changes

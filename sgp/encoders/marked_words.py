@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgp.encoders.kernels.hashing import number, pair, total_of_set
-from sgp.encoders.kernels.marked_colours import ATOM, CLOSED, COLOUR, EDGE, LEVEL, OBJECT, OPEN, STEP, TOKEN, marked
+from sgp.encoders.kernels.marked_graph import ATOM, CLOSED, COLOUR, EDGE, LEVEL, OBJECT, OPEN, STEP, TOKEN, marked
 from sgp.planning.pddl import OBJECT as ROOT
 from sgp.planning.pddl import Atom
 from sgp.planning.states import State

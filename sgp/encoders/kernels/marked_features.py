@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined, kernel
 from sgp.encoders.kernels.hashing import Hashes, HashTable, find, number, pair, total_of_set
-from sgp.encoders.kernels.marked_colours import (
+from sgp.encoders.kernels.marked_colours import forget_recolouring, no_exchange, recolour
+from sgp.encoders.kernels.marked_graph import (
     ATOM,
     EDGE,
     OBJECT,
@@ -23,12 +24,9 @@ from sgp.encoders.kernels.marked_colours import (
     MarkedLayout,
     Recolouring,
     StateGraph,
-    forget_recolouring,
     left_objects,
-    move,
-    no_exchange,
-    recolour,
 )
+from sgp.encoders.kernels.marked_moves import move
 from sgp.encoders.kernels.marked_walks import (
     linked,
     new_search,

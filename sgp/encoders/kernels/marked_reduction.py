@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, kernel
 from sgp.encoders.kernels.hashing import Hashes, pair
-from sgp.encoders.kernels.marked_colours import EDGE, Flags, MarkedLayout
+from sgp.encoders.kernels.marked_graph import EDGE, Flags, MarkedLayout
 from sgp.planning.hash_table import EMPTY, Ints, find_key, grow, mix
 
 

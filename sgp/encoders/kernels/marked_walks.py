@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined
 from sgp.encoders.kernels.hashing import Hashes, number, pair
-from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout, StateGraph
+from sgp.encoders.kernels.marked_graph import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout, StateGraph
 from sgp.planning.hash_table import Ints, grow
 
 
