@@ -318,7 +318,7 @@ for atoms, unseen in share.items():
 failed = next(
     each
     for each in sgp.recorded_rollouts().rollouts
-    if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] != "solved"
+    if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] == "horizon"
 )
 failure = sgp.analysis.failure_of(failed)
 print(f"{failed.head['name']}: {failure.primary.kind} at step {failure.primary.step}")

@@ -252,7 +252,7 @@ table
 failed = next(
     each
     for each in sgp.recorded_rollouts().rollouts
-    if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] != "solved"
+    if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta") and each.head["outcome"] == "horizon"
 )
 failure = sgp.analysis.failure_of(failed)
 sgp.show(failed, step=failure.primary.step)

@@ -132,7 +132,6 @@ sgp.viz.rates(pooled, "Gripper, coverage of the interpolation split (n = 3) by d
 # results of the paper: what was measured is above.
 
 # %%
-
 suite = sgp.load_suite("state-centric")
 task = sgp.Task(suite.problems(DOMAIN, "train")[0])
 sgp.viz.side_by_side([("the state", sgp.viz.picture(task)), ("the goal", sgp.viz.goal_picture(task))])
