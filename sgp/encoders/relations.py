@@ -67,6 +67,10 @@ class AtomNumbers:
         """Return the true atoms of states and the changes to their candidates."""
         pairs = zip(states, choices, strict=True)
         parts = [Candidates.of(self._task, state, choice) for state, choice in pairs]
+        if len(parts) == 1:  # of a decision: nothing to join
+            atoms, changed = self._numbers(parts[0].fluents), self._numbers(parts[0].changed)
+            first_change = parts[0].indptr.astype(np.int64, copy=False)
+            return Changes(np.array([0, len(atoms)]), atoms, np.array([0, len(parts[0])]), first_change, changed)
         nothing = np.empty(0, np.int32)
         before = np.cumsum([0, *(len(part.changed) for part in parts)])  # changes of earlier states' candidates
         return Changes(
