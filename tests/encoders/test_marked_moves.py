@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import sgp
 from sgp.encoders import marked_transition
 from sgp.encoders.marked_transition import MarkedTransitionEncoder
 from sgp.errors import PddlError
 from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from tests.encoders.test_marked_transition import CONFIGS
 from tests.planning.test_ground_model import random_problem
@@ -67,3 +69,22 @@ def test_features_do_not_depend_on_the_states_before_in_random_typed_domains(con
             continue
         moved += few and compared(problem, config, built, 5) > 2
     assert moved >= 10
+
+
+def test_a_graph_without_space_for_an_object_s_atoms_is_built_anew(built):
+    logistics = sgp.get_domain("logistics")
+    text = logistics.generate(np.random.default_rng(0), cities=1, locations=2, airplanes=1, packages=24)
+    task = Task(Problem("loads", logistics.pddl, text))
+    states = [task.init]
+    while loads := [each for each in task.successors(states[-1]) if each.actions[0].name == "load-truck"]:
+        states.append(loads[0].state)
+    given = [(task, state, task.successors(state)) for state in states]
+    encoder, embedded = MarkedTransitionEncoder.fit(CONFIGS["default"], given)
+    built.clear()
+    moved = [encoder.embed(*each) for each in given]
+    assert 2 <= len(built) < len(states), "some moves have space for the atoms of the truck, others do not"
+    for one, other in zip(embedded, moved, strict=True):
+        np.testing.assert_array_equal(one.columns, other.columns)
+    for each, one in zip(given, moved, strict=True):
+        encoder._graph(task)._state_graphs.clear()
+        np.testing.assert_array_equal(encoder.embed(*each).columns, one.columns)
