@@ -11,6 +11,7 @@ import sgp
 from sgp import compilation
 from sgp.compilation import KERNEL_MODULES, loaded_extension
 from sgp.planning.exploration import goal_distances
+from sgp.planning.joins import row_order
 from sgp.planning.operators import CSR, state_identity
 from tests.conftest import python
 
@@ -55,6 +56,11 @@ def test_kernels_as_python_give_the_same_plans(package):
     plain = run_python(package, PLANS, **without_compiler)
     assert plain.stdout == run_python(PACKAGE.parent, PLANS).stdout
     assert plain.stderr.count("a compiler of C and C++ (or the package ziglang) is missing") == 1
+
+
+def test_instances_with_many_objects_are_ordered_by_kernels_as_python():
+    rows = np.random.default_rng(1).integers(0, 20_000, (500, 4), dtype=np.int32)  # with schemas as the first column
+    assert (rows[row_order(rows, 20_000)] == rows[np.lexsort(rows.T[::-1])]).all()  # a compiled function runs as Python
 
 
 @pytest.mark.slow

@@ -247,7 +247,7 @@ def instances(
         rows = np.empty((2 * count, rows.shape[1]), np.int32)
         count = _write_instances(atoms, schemas, ranks, forms, only_new, change, given, rows, most, most_bindings, stop)
     if 0 < count <= most and not stop[0]:
-        rows[:count] = rows[_order(rows[:count], len(ranks))]
+        rows[:count] = rows[row_order(rows[:count], len(ranks))]
     return count, rows
 
 
@@ -515,7 +515,7 @@ def _has_earlier(
 
 
 @compiled
-def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
+def row_order(rows: Ints, objects: int) -> NDArray[np.int64]:
     """Return the sort order of rows [k, p]; all columns but the first are below `objects`."""
     order = np.arange(len(rows))
     if len(rows) < 2:
@@ -526,7 +526,7 @@ def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
             order = order[np.argsort(key[order], kind="mergesort")]
             key[:], size = 0, 1
         for place in range(len(rows)):
-            key[place] += size * rows[place, column]
+            key[place] += size * np.int64(rows[place, column])
         size *= objects + 1
     return order[np.argsort(key[order], kind="mergesort")]
 

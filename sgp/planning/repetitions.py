@@ -14,10 +14,10 @@ import numpy as np
 from sgp.compilation import compiled
 from sgp.planning.atom_table import FULL
 from sgp.planning.clock import StopFlag
-from sgp.planning.hash_table import Ints, Ints2D, Mask, Words
+from sgp.planning.hash_table import Ints, Ints2D, Mask, Words, grow
 from sgp.planning.joins import number_atoms, write_atoms
 from sgp.planning.novelty_forms import Forms, learn_forms
-from sgp.planning.operators import applicable, exchanged, has, is_in
+from sgp.planning.operators import applicable, has, is_in, symmetric_difference
 from sgp.planning.symmetry import Classes
 
 
@@ -92,6 +92,7 @@ def repeat_further(
         adds = np.empty(add_ends[schema + 1] - add_ends[schema], np.int32)
         deletes = np.empty(delete_ends[schema + 1] - delete_ends[schema], np.int32)
     other = row != before
+    toggles, toggled = np.empty(256, np.int32), 0  # atoms whose truth values changed
     times, status, holds = 0, 0, True
     while times < most and open_goals > 0 and not stop[0]:
         for place in range(1, len(row)):
@@ -139,14 +140,18 @@ def repeat_further(
                         new, seen[form] = True, search
         if not new:
             break
+        while toggled + len(adds) + len(deletes) > len(toggles):
+            toggles = grow(toggles)
         for fluent in adds:
             if not has(state, fluent):
-                changes = exchanged(change, changes, fluent)
+                toggles[toggled] = fluent
+                toggled += 1
                 state[fluent >> 6] ^= np.uint64(1) << np.uint64(fluent & 63)
                 open_goals += int(unwanted[fluent]) - int(wanted[fluent])
         for fluent in deletes:
             if fluent >= 0 and has(state, fluent) and not is_in(adds, fluent):
-                changes = exchanged(change, changes, fluent)
+                toggles[toggled] = fluent
+                toggled += 1
                 state[fluent >> 6] ^= np.uint64(1) << np.uint64(fluent & 63)
                 open_goals += int(wanted[fluent]) - int(unwanted[fluent])
         times += 1
@@ -154,7 +159,26 @@ def repeat_further(
             found[last + times, 0] = action
         if lifted is not None:
             found[last + times] = row
-    return status, times, changes, open_goals
+    return status, times, _toggle_all(change, changes, toggles[:toggled]), open_goals
+
+
+@compiled
+def _toggle_all(change: Ints, count: int, toggles: Ints) -> int:
+    """Toggle membership of numbers in an ascending array of `count` numbers, in place; return the new length.
+
+    `toggles` is sorted; of a number that it has several times, every second one undoes the one before.
+    """
+    toggles.sort()
+    once = 0
+    for number in toggles:
+        if once > 0 and toggles[once - 1] == number:
+            once -= 1
+        else:
+            toggles[once] = number
+            once += 1
+    merged = symmetric_difference(change[:count], toggles[:once])
+    change[: len(merged)] = merged
+    return len(merged)
 
 
 @compiled

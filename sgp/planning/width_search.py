@@ -248,7 +248,9 @@ def search_states(
             if lifted is not None:
                 changed, some = symmetric_difference(before, node_diff), 0
                 if representatives and only_new:
-                    some = _write_affected(atoms, changed, classes, moved[:many], members, objects, is_object, places)
+                    some = _write_affected(
+                        atoms, changed, classes, moved[:many], ranks, members, objects, is_object, places
+                    )
                     changed = _of_representatives(changed, objects_of, ranks, classes.most)
                 change = Change(only_new, changed, objects[:some], is_object)
                 total, rows = instances(
@@ -493,6 +495,7 @@ def _write_affected(
     changed: Ints,
     classes: Classes,
     moved: Ints,
+    ranks: Ints,
     members: Ints,
     objects: Ints,
     is_object: Mask,
@@ -502,8 +505,8 @@ def _write_affected(
 
     New representatives are applicable in this node and its parent, but represent others only in this node. The two
     differ in the `changed` atoms. Of an object whose signature these change, an action can become a representative if
-    the object was or is interchangeable with another. The same holds for the first objects of the class that it left.
-    `places` is a buffer for a number per object.
+    the object was or is interchangeable with another, and if its rank is low enough; see `Classes.most`. The same holds
+    for the first objects of the class that it left. `places` is a buffer for a number per object.
     """
     signatures, touched, count = atoms.signatures, np.empty(changed.size * atoms.arguments.shape[1], np.int32), 0
     earlier = np.empty(len(touched), np.uint64)  # signatures in the parent
@@ -534,7 +537,7 @@ def _write_affected(
             alone = left == 0 and first_members(classes, moved, signatures, now, members[:2]) == 1
             for other in range(count):
                 alone = alone and (other == which or earlier[other] != before)
-        if not alone and not is_object[touched[which]]:
+        if not alone and ranks[touched[which]] < classes.most and not is_object[touched[which]]:
             is_object[touched[which]] = True
             objects[total] = touched[which]
             total += 1
