@@ -73,7 +73,7 @@ def offer_page(data: Mapping[str, Any], stem: str, first: int = 1) -> None:
     """A download of the player as one HTML file, which opens at the step of the address, else at the `first`."""
     there = {**data, "start": number("step", first)}  # what is called for a download has no session
     st.download_button(
-        "HTML player, one file",
+        "Download as HTML",
         lambda: sgp.viewer.html_page(there),
         f"{stem}.html",
         "text/html",

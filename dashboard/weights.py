@@ -21,7 +21,7 @@ STYLE = f"<style>{css('weights')}</style>"
 
 def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
-    st.markdown("#### Where does this weight come from?")
+    st.markdown("#### Weights of features")
     place, data = number("step", 1), found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
     if not why:
@@ -56,8 +56,8 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
 def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """A form that plans with the weight of a feature times a factor."""
     number, how, hint = st.columns([1, 1, 3], vertical_alignment="bottom")
-    last = facts.get("factor", 1.0)
-    factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
+    last = facts.get("factor", 0.0)
+    factor = number.number_input("Multiply its weight by", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
     hint.caption("0 removes the feature, -1 flips its sign; the problem is re-planned from the initial state.")
     if how.button("Plan with this weight", disabled=asking["busy"]):
         arguments = {**facts["request"], "factor": factor, "seconds": asking["seconds"]}
@@ -127,7 +127,8 @@ def show_influences(found: Mapping[str, Any]) -> None:
     """The training decisions that contribute most to a feature's weight."""
     st.caption(
         plain(
-            f"The weight of “{found['words']}” is {found['weight']:+.3g} here; positive weights lower the cost. "
+            f"The feature “{found['words']}” has weight {found['weight']:+.3g}; positive weights lower the cost. (Its "
+            "name here has objects of this problem; the feature itself is about any objects.) "
             f"{found['decisions']:,} training decisions contribute {found['attributed']:+.3g} in total. The table "
             "lists the largest contributions, with the right and the wrong candidate that differ most in this feature."
         )

@@ -93,8 +93,11 @@ def _progress(page: str) -> None:
     if "decisions" in status:
         words.append(f"{status['decisions']} decisions, {status['actions']} actions, {status['open']} goals open")
     if "searched" in status:
-        listed = (f"{count} with {number} overrides" for number, count in enumerate(status["searched"], start=1))
-        words.append(f"rollouts planned: {', '.join(listed)}")
+        listed = (
+            f"{count} with {number} override{'' if number == 1 else 's'}"
+            for number, count in enumerate(status["searched"], start=1)
+        )
+        words.append(f"rollouts tried: {', '.join(listed)}")
     doing = "starting the planner" if report.state == "waiting" else found["kind"]
     left, right = st.columns([6, 1], vertical_alignment="center")
     left.markdown(

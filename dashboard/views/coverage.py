@@ -31,11 +31,11 @@ MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
 LETTER = 7  # pixels of a letter in the table, about
 LINK = "light-dark(#0067a5, #63b3ed)"
-READING = """A cell has the mean coverage over seeds, ± its standard deviation over them unless this is 0, and the \
-95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
+READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted if 0), and the 95 % \
+Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
 Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort, a cell to list its failures."""
-PAPER = """After "paper": the published value, on other instances of the same sizes and as many; ± is printed there \
-only if the paper reports one above 0, and the interval is computed here."""
+PAPER = """After "paper": the published value, measured on the same number of other instances of the same sizes; its \
+interval is computed here."""
 ROWS = """Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best \
 variants first."""
 

@@ -22,7 +22,7 @@ from sgp.analysis.failures import (
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import recording_command
-from sgp.evaluation.scores import DIAGNOSED, diagnose_splits
+from sgp.evaluation.scores import DIAGNOSED, diagnose_splits, percent
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -136,9 +136,10 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
         links = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
         said.append(f"<li>{escape(remark.sentence)} ({links}{more}).</li>")
     drawn = sgp.viewer.drawn_state(recorded, shown)
+    heading = f"{where.removeprefix('the ').capitalize()}: {title}"
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
-        f"<article><h3>{to_step(recorded, shown, f'{title}: {where}')}</h3>"
+        f"<article><h3>{to_step(recorded, shown, heading)}</h3>"
         f"<p>{escape(address['domain'])}, {escape(address['problem'])}, {escape(recorded.about.model)}, "
         f"{len(recorded.steps)} steps</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
@@ -163,16 +164,19 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
     lines = "".join(
         f'<tr><th scope="row">{escape(words)}</th>'
         + "".join(
-            f'<td class="number">{share:.0%}</td><td><meter value="{share:.3f}"></meter></td>' for share in shares
+            f'<td class="number">{percent(share)}</td><td><meter value="{share:.3f}"></meter></td>' for share in shares
         )
         + "</tr>"
         for words, shares in ((DIAGNOSED[metric], shares) for metric, shares in found.shares.items())
     )
-    heads = "".join(f'<th scope="colgroup" colspan="2">{each}</th>' for each in ("smaller problems", "larger problems"))
+    heads = "".join(
+        f'<th scope="colgroup" colspan="2">{each}</th>'
+        for each in (f"as large as in training ({SMALLER})", f"larger ({LARGER})")
+    )
     return (
         f"<h3>Why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
-        f"<p>{escape(found.sentence)}</p>"
-        f'<table class="failures"><thead><tr><th scope="col">of sgp evaluate --diagnose</th>{heads}</tr></thead>'
+        f"<p>{escape(found.sentence)} (Measured by <code>sgp evaluate --diagnose</code>.)</p>"
+        f'<table class="failures"><thead><tr><th scope="col">share</th>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
     )
 
@@ -180,7 +184,7 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
 def show_counts(counts: Counter[tuple[str, str]], kinds: Sequence[str], what: str) -> None:
     """A table of counts, kinds by columns."""
     columns = list(dict.fromkeys(column for _, column in counts))
-    heads = "".join(f'<th scope="col" class="number">{escape(each)}</th>' for each in columns)
+    heads = "".join(f'<th scope="col" class="number">{escape(in_words(each))}</th>' for each in columns)
     lines = "".join(
         f'<tr><th scope="row">{escape(in_words(kind))}</th>'
         + "".join(f'<td class="number">{counts[kind, column] or "·"}</td>' for column in columns)
@@ -205,18 +209,19 @@ def show_recorded() -> None:
         )
         return
     present = {kind for _, failure in found for kind in failure.kinds}
+    failing = in_order(each.about.model for each, _ in found)
     with st.container(horizontal=True, gap="medium"):
         domains = pills("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
         models = several(
-            "Models",
-            [each.about.model for each, _ in found],
+            "Planners",
+            failing,
             "models",
-            sources.about_all(each.about.model for each, _ in found),
+            sources.about_all(failing),
         )
     kinds = pills("What happened", [kind.value for kind in sgp.analysis.FailureKind if kind in present], "kinds")
 
     def asked(each: Recorded) -> bool:
-        return LIBRARY.address_of(each)["domain"] in domains and each.about.model in models
+        return LIBRARY.address_of(each)["domain"] in domains and (models == failing or each.about.model in models)
 
     shown = [(each, failure) for each, failure in found if set(failure.kinds) & set(kinds) and asked(each)]
     if not shown:
@@ -234,7 +239,7 @@ def show_recorded() -> None:
 
     shown.sort(key=interest)
     st.caption(
-        f"{len(shown)} of {sum(map(asked, LIBRARY.rollouts))} recorded rollouts of these domains and models "
+        f"{len(shown)} of {sum(map(asked, LIBRARY.rollouts))} recorded rollouts of these domains and planners "
         f"{'failed' if present <= set(kinds) else 'failed in one of these ways'}; those of the best planners first. "
         "Click a title to open the player at the failure, a step number to open that step."
     )
@@ -259,8 +264,9 @@ def show_recorded() -> None:
 def show_meanings() -> None:
     """When each kind of failure applies."""
     st.markdown(
-        "If several apply, the first in this order counts; the others are listed below the findings. The title of a "
-        "card is the rank of the expert's action instead, if this is in the worse half of more than three candidates."
+        "If several apply, the first in this order counts. For recorded rollouts, the others are listed below the "
+        "findings, and the title is the rank of the expert's action instead, if this is in the worse half of more than "
+        "three candidates. Of measured attempts, only the outcome is known."
     )
     st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.analysis.FailureKind))
 

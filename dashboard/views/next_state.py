@@ -11,6 +11,7 @@ import streamlit as st
 from basics import css, plain, run_page, select
 
 import sgp
+from sgp.evaluation.scores import percent
 
 STYLE = f"<style>{css('next_state')}</style>"
 SIGNS = {"+": "more", "-": "less", "≠": ""}
@@ -109,7 +110,7 @@ def show_map(file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step:
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
     st.plotly_chart(chart(file, model, step, pools, way == "UMAP"), config={"displayModeBar": False}, key="chart")
     one, other = model.explained
-    note = f"PCA shows {one:.0%} and {other:.0%} of the variance." if way == "PCA" else ""
+    note = f"PCA shows {percent(one)} and {percent(other)} of the variance." if way == "PCA" else ""
     st.caption(f"{note} Distances on a map are approximate; the ranks are exact.".strip())
 
 

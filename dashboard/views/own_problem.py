@@ -236,7 +236,8 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
 def name_of(run: Mapping[str, Any]) -> str:
     """The name of a run in the choice of models."""
     planner = PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
-    return f"{planner.title}, seed {run['seed']}, trained on {run['domain']} of suite {run['suite']}"
+    name = f"{planner.title}, seed {run['seed']}, trained on {run['domain']} of suite {run['suite']}"
+    return f"{name}, included in the package" if run["included"] else name
 
 
 def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:

@@ -10,7 +10,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.evaluation.scores import Diagnosis, diagnose_splits
 
-KEYS = "Keys: ← and → change the stop, a shows the answer, p presents, Esc leaves."
+KEYS = "Keys: ← and → change the stop, a shows the answer, Esc leaves."
 GUESS = "Guess first: which action does the model choose?"
 CSS = css("tour")
 draw = st.components.v2.component(
@@ -52,7 +52,7 @@ def show_bar(stop: int) -> None:
             kind = "primary" if place == stop else "tertiary"
             st.button(f"{place + 1} {name}", type=kind, on_click=go, args=(place,))
         st.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,))
-        st.button("Present", on_click=present, args=(True,), help=KEYS)
+        st.button("Present", on_click=present, args=(True,), help=f"Key p. {KEYS}")
 
 
 def show_presented(stop: int) -> None:

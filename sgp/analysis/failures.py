@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sgp.datasets.recorded import Recorded, atom_of, cost_of, marks_in
 from sgp.domains import words_of
+from sgp.methods.baselines import RandomWalk
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Mark, Outcome, tie_margin
 
@@ -172,8 +173,14 @@ def _remarks(recorded: Recorded) -> Iterator[Remark]:
         yield Remark(f"Reason of the end: {recorded.head['reason']}", (count + 1,))
     if not count:
         return
-    for remarks in (_idle, _circles, _shut, _ties, _goals, _off):
+    of_ranks = (_idle, _shut, _ties) if _is_ranked(recorded) else ()
+    for remarks in (*of_ranks, _circles, _goals, _off):
         yield from remarks(recorded)
+
+
+def _is_ranked(recorded: Recorded) -> bool:
+    """Whether the costs of candidates come from a model."""
+    return recorded.about.method != RandomWalk.key
 
 
 def _idle(recorded: Recorded) -> Iterator[Remark]:
@@ -189,8 +196,7 @@ def _idle(recorded: Recorded) -> Iterator[Remark]:
         (common, _), *_ = Counter(found.values()).most_common(1)
         example = words_of(recorded.domain).sentence(Action(*atom_of(common)))
         what = f"an action that changes nothing ranks first, such as '{example}'"
-        why = "the current state is nearer to the prediction than any successor"
-        yield Remark(f"On {_of(found, recorded)} {what}: {why}. Such an action is never chosen", tuple(found))
+        yield Remark(f"On {_of(found, recorded)} {what}; it is never chosen", tuple(found))
 
 
 def _circles(recorded: Recorded) -> Iterator[Remark]:
@@ -215,8 +221,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = "there were better-ranked successors besides the current state, and all had been visited"
-        what += f"; the median rank of the chosen one was {median(ranks):g}"
+        what = f"all better-ranked successors had been visited; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
@@ -237,7 +242,8 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
         lost = Counter(place for places in given_up.values() for place in places)
         (place, times), *_ = lost.most_common(1)
         undone = f"'{words.sentence(goals[place])}'"
-        which = f", most often {undone} ({times} times)" if times > 1 else f", such as {undone}"
+        which = f": {undone}" if len(given_up) == 1 else f", such as {undone}"
+        which = f", most often {undone} ({times} times)" if times > 1 else which
         what = f"a satisfied goal was undone{which}"
         yield Remark(f"On {_of(given_up, recorded)} {what}", tuple(given_up))
     never = sorted(frozenset.intersection(*course))
@@ -260,9 +266,11 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
     """Where it leaves the expert's plan, and how the model ranks the expert's action there."""
     for number, rank, expert, step in _first_departure(recorded):
         what = "the expert's action is not among the candidates"
-        if expert is not None:
+        if expert is not None and not _is_ranked(recorded):
+            what = "its actions are random"
+        elif expert is not None:
             cost, chosen = cost_of(expert), cost_of(step["candidates"][step["chosen"]])
-            what = f"the model ranks the expert's action {rank} of {len(step['candidates'])}"
+            what = f"the expert's action has rank {rank} of {len(step['candidates'])} there"
             if cost < math.inf and abs(cost - chosen) <= tie_margin(cost):
                 what += ", at the same cost as the chosen one"
             elif cost < chosen:
@@ -291,8 +299,8 @@ def headline(recorded: Recorded, failure: Failure) -> Finding | Remark:
     """What explains a failure best: an expert's action that is ranked in the worse half, else the primary finding."""
     with recorded.reading():
         for number, rank, expert, step in _first_departure(recorded):
-            if expert is not None and 2 * rank > len(step["candidates"]) > 3:
-                return Remark(f"the model ranks the expert's action {rank} of {len(step['candidates'])}", (number,))
+            if _is_ranked(recorded) and expert is not None and 2 * rank > len(step["candidates"]) > 3:
+                return Remark(f"the expert's action has rank {rank} of {len(step['candidates'])}", (number,))
     return failure.primary
 
 

@@ -236,7 +236,8 @@ class ColourWords:
             arguments = ["x" if place == position else "·" for place in range(atom.arity)]
             printed = f"({' '.join((atom.predicate or '', *arguments))})"
             words.append(f"{f'{count} of ' if count > 1 else ''}{printed}{f', {atom.goal}' if atom.goal else ''}")
-        more = f", and {len(words) - _LISTED} more kinds" if len(words) > _LISTED else ""
+        hidden = len(words) - _LISTED
+        more = f", and {hidden} more {'kind' if hidden == 1 else 'kinds'} of atoms" if hidden > 0 else ""
         return (", ".join(words[:_LISTED]) or "nothing") + more
 
 

@@ -280,11 +280,16 @@ CUT_METRICS = frozenset(each.metric for each in StopReason if each.cut)
 
 DIAGNOSED = {
     "expert_top1": "decisions with the expert's action ranked first",
-    "indistinguishable": "successors that the model cannot tell apart",
-    "unseen": "features that training never saw",
-    "perfect_coverage": "solved if every prediction were perfect",
-    "coverage": "solved",
+    "indistinguishable": "candidates that the model cannot tell from another one",
+    "unseen": "features of a state that did not occur in training",
+    "perfect_coverage": "problems solved if every prediction were perfect",
+    "coverage": "problems solved",
 }  # metrics of `sgp evaluate --diagnose`, in words
+
+
+def percent(share: float) -> str:
+    """Format a share."""
+    return f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -303,8 +308,9 @@ def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosi
     shares = {metric: (float(means[metric, smaller]), float(means[metric, larger])) for metric in DIAGNOSED}
     (few, many), (_, perfect), (_, solved) = (shares[each] for each in ("expert_top1", "perfect_coverage", "coverage"))
     sentence = (
-        f"On larger problems the model ranks the expert's action first in {many:.0%} of the decisions; on smaller ones "
-        f"in {few:.0%}. It leaves {1 - solved:.0%} of the larger problems unsolved; with perfect predictions "
-        f"{1 - perfect:.0%} would be unsolved by greedy decoding, because of the features or the decoding."
+        f"The model ranks the expert's action first in {percent(few)} of the decisions on problems as large as in "
+        f"training, and in {percent(many)} on larger ones. It leaves {percent(1 - solved)} of the larger problems "
+        f"unsolved. Greedy decoding would leave {percent(1 - perfect)} unsolved even with perfect predictions: these "
+        "fail because of the features or the decoding."
     )
     return Diagnosis(sentence, shares)

@@ -175,7 +175,7 @@ def _read(source: Source) -> Block:
                 raise source.refusal("a second list begins after the end of '(define ...)'; one file holds one", item)
             stack.append(item)
     if stack:
-        missing = f"{len(stack)} ')' are missing at the end"
+        missing = f"{len(stack)} ')' {'is' if len(stack) == 1 else 'are'} missing at the end"
         raise source.refusal(f"the '(' of this line is never closed; {missing}", stack[-1])
     if top is None or top.head != "define":
         raise source.refusal("expected '(define (domain ...) ...)' or '(define (problem ...) ...)'", top)

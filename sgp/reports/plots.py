@@ -178,6 +178,7 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Coverage over time (planning time only)"
     figure = _plot(px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True)
+    figure.update_xaxes(dtick=1)  # powers of ten
     figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
     return figure.update_yaxes(range=[0, 1.05])
 
@@ -246,11 +247,11 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
     if len(theirs):
-        dashed = "; dashed vertical lines: published Scale, by the selecting validation" if metric == "coverage" else ""
+        dashed = "; dashed: the published Scale of gnn-value, for each validation" if metric == "coverage" else ""
         title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
     figure = _lines(frame, title, "objects", shown.title)
     if any(trace.line.width and trace.line.width > 2 for trace in figure.data):
-        below = "<br><sup>wide line: the same values as the line drawn on it</sup>"
+        below = "<br><sup>of lines that coincide, one is drawn wide below the other</sup>"
         figure.update_layout(title_text=title + below)
     for panel in panels:
         place, of_domain, known = _place(panels, panel), sized[sized["domain"] == panel], scaling_sizes(panel)

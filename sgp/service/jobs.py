@@ -33,7 +33,7 @@ from sgp.errors import DomainMismatch, InputError, PlanError, SgpError, ToolErro
 from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
-from sgp.methods.loading import load_planner
+from sgp.methods.loading import is_shipped, load_planner, shipped_folders
 from sgp.planning.experts import OPTIMAL, QUICK, SATISFICING, Stage, find_plan
 from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
@@ -336,11 +336,11 @@ def _chosen(record: Record) -> tuple[Action, ...]:
 
 
 def read(report: Progress, problem: Mapping[str, str]) -> Answer:
-    """What a problem declares, which runs of the store can plan for it, and which suites have its domain."""
+    """What a problem declares, which stored and included runs can plan for it, and which suites have its domain."""
     given = _problem(problem).alternatives()[0]
     text, declared = checked(given)
     runs, others = [], set[str]()
-    for folder in run_folders():
+    for folder in (*run_folders(), *shipped_folders()):
         try:
             run = open_run(folder)
             planning_method(run.key.method)
@@ -350,9 +350,10 @@ def read(report: Progress, problem: Mapping[str, str]) -> Answer:
         try:
             stated_for(given, run)
         except DomainMismatch:
-            others.add(f"{run.key.domain} ({subject_of(run).planner.title}): the problem's domain {difference}")
+            if not is_shipped(run):
+                others.add(f"{run.key.domain} ({subject_of(run).planner.title}): the problem's domain {difference}")
         else:
-            runs.append({"folder": str(folder), **subject_of(run).record()})
+            runs.append({"folder": str(folder), "included": is_shipped(run), **subject_of(run).record()})
     suites = [
         {"suite": suite.name, "domain": domain}
         for suite in map(load_suite, list_suites())

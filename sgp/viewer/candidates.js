@@ -11,7 +11,7 @@ const MARKS = {
   collapsed: ["≡", "same as", "identical to that candidate for the model; only one of them is considered"],
   rejected: ["✕", "rejected", "the model assigns infinite cost"],
   expert: ["▲", "expert", "leads to a later state of the expert's plan than any reached so far"],
-  forced: ["⚑", "forced", "selected by the user, not the model"],
+  forced: ["⚑", "override", "taken because of an override, not chosen by the model"],
   best: ["◆", "optimal", "proved to be on a shortest plan"],
   beam: ["∥", "beam", "kept in the beam beside the chosen one"],
   greedy: ["○", "greedy", "what greedy search would choose"],
@@ -25,8 +25,11 @@ const MEANINGS = {
   "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound; unknown: no bound was found",
   "open goals": "goals that are not satisfied there",
 };
-const LEGEND = [...Object.entries(MEANINGS), ...Object.values(MARKS).map(([, word, meaning]) => [word, meaning])]
-  .map(([word, meaning]) => `${word}: ${meaning}`).join("; "); // prettier-ignore
+/** The columns and marks of the table with their meanings. */
+const meaningsList = () => {
+  const marks = Object.values(MARKS).map(([symbol, word, meaning]) => [`${symbol} ${word}`, meaning]);
+  return h("dl", {}, ...[...Object.entries(MEANINGS), ...marks].flatMap(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)]));
+};
 const hasBounds = (rollout) => rollout.steps.some((step) => step.candidates.some((candidate) => candidate.left !== undefined));
 const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
 

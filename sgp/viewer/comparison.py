@@ -154,7 +154,7 @@ class _Path(NamedTuple):
         lost = regrets(bounds, (end - start for start, end in pairwise(places)))
         longer = [place + 1 for place, each in zip(places, lost, strict=False) if each and each < math.inf]
         times = f"{len(longer)} of {_count(len(lost), 'decision')}"
-        detours = f"; it lengthens the shortest plan at {times}, first at action {longer[0]}" if longer else ""
+        detours = f"; it wastes actions at {times}, first at action {longer[0]}" if longer else ""
         count = _count(len(self.plan), "action")
         if self.outcome == Outcome.SOLVED:
             return f"{self.name.title()} reaches the goal in {count}{_surplus(len(self.plan), bounds[0])}{detours}"
@@ -170,8 +170,8 @@ class _Path(NamedTuple):
         if fewest == first:
             return f"no decision leaves fewer goals open than the start has ({first} of {goals})"
         best = _count(list(self.states)[self.open_goals.index(fewest)], "action")
-        end = f", and {last} at the end" if last > fewest else ""
-        return f"its decisions leave at least {fewest} of {goals} goals open, as after {best}{end}"
+        end = f", {last} at the end" if last > fewest else ""
+        return f"at best {fewest} of {goals} goals are open (after {best}){end}"
 
 
 def _surplus(length: int, bounds: Bounds) -> str:
@@ -183,14 +183,14 @@ def _surplus(length: int, bounds: Bounds) -> str:
 
 
 def _loss(lost: float | None, exact: bool) -> str:
-    """What a decision is proved to do to the length of the plan, as a relative clause; "" if nothing is proved."""
+    """What a decision is proved to do to the length of the plan, in parentheses; "" if nothing is proved."""
     if lost is None:
         return ""
     if lost == math.inf:
-        return ", which leads into a dead end"
+        return " (leads into a dead end)"
     if lost == 0:
-        return ", which is on a shortest plan"
-    return f", which lengthens the shortest plan by {'' if exact else 'at least '}{lost:g}"
+        return " (on a shortest plan)"
+    return f" (wastes {'' if exact else 'at least '}{lost:g} action{'' if lost == 1 else 's'})"
 
 
 def _difference(paths: Sequence[_Path], common: int, known: Mapping[State, Bounds], goals: int) -> list[str]:
@@ -263,13 +263,13 @@ def branch_rows(rollouts: Mapping[Branch, Mapping[str, Any]]) -> list[dict[str, 
 def override_words(search: Mapping[str, Any]) -> str:
     """The result of a search for the fewest overrides (the job `override`), in sentences."""
     counts = " and ".join(
-        f"{count} rollouts with {_count(number, 'override')}{'' if number in search['complete'] else ' (not all)'}"
+        f"{'all ' if number in search['complete'] else ''}{_count(count, 'rollout')} with {_count(number, 'override')}"
         for number, count in enumerate(search["counts"], start=1)
     )
     ordinal = {2: "second", 3: "third"}.get(search["ranks"], f"{search['ranks']}th")
     planned = (
-        f"Planned in {search['seconds']:.1f} s: {counts}; at each step the unvisited candidates up to the "
-        f"{ordinal} best, the second best of all steps first."
+        f"Tried in {search['seconds']:.1f} s: {counts}. An override takes an unvisited candidate of a step, up to the "
+        f"{ordinal} best one."
     )
     if search["overrides"] is None:
         over = len(search["complete"]) == search["most"]
@@ -278,7 +278,7 @@ def override_words(search: Mapping[str, Any]) -> str:
     count = len(search["overrides"])
     steps = ", then ".join(f"rank {rank} at step {step}" for step, rank in search["overrides"])
     fewest = "the fewest" if count == 1 or search["proved"] else "perhaps not the fewest"
-    return f"Solved with {_count(count, 'override')} ({fewest} among these candidates): {steps}. {planned}"
+    return f"Solved with {_count(count, 'override')} added ({fewest} among these candidates): {steps}. {planned}"
 
 
 def _count(number: int, word: str) -> str:

@@ -14,7 +14,8 @@ from sgp.viewer.playback import drawn_state
 TITLE = "Learned generalized planning"
 ABOUT = (
     "sgp trains planners on small problems and lets them solve larger ones of the same domain. Each rollout below is "
-    "a recorded run of a planner: step through its states, see what it chose from and how it ranked the candidates."
+    "a recorded execution of a planner: step through its states, see what it chose from and how it ranked the "
+    "candidates."
 )
 BELOW = "The pictures show the last state of each rollout."
 
@@ -67,7 +68,7 @@ def cards(step: str, failures: str, tour: str, stops: int) -> str:
     """Links to three ways to begin, as HTML: step through a plan, see failures, learn the method."""
     ways = (
         (step, "Step through a plan", "decision by decision, with the candidates of each"),
-        (failures, "Why plans fail", "recorded rollouts that do not reach the goal"),
+        (failures, "Why rollouts fail", "recorded rollouts that do not reach the goal"),
         (tour, "Learn the method", f"from a state to the chosen action, in {stops} stops"),
     )
     items = (f'<li><a href="{escape(to)}"><b>{title}</b>{escape(words)}</a></li>' for to, title, words in ways)
@@ -81,7 +82,7 @@ def gallery(entries: Iterable[Entry]) -> str:
 
 def _item(entry: Entry) -> Iterator[str]:
     outcome = entry.ending if entry.solved else f"not solved\n{entry.ending}"
-    length = f"{entry.length} actions" + ("" if entry.expert is None else f", expert plan {entry.expert}")
+    length = f"{entry.length} actions" + ("" if entry.expert is None else f" (expert plan: {entry.expert})")
     ended = "solved" if entry.solved else f"not solved ({entry.ending})"
     yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
     yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'

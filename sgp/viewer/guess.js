@@ -89,7 +89,7 @@ export function mountGuess(host, rollout, options = {}) {
   const equal = (step, candidate) => candidate.gap !== null && candidate.gap === models(step).gap;
   const experts = (candidate) => candidate.marks.includes("expert");
   const over = (step, candidate) => candidate.gap === null ? ", rejected" : candidate.gap === 0 ? ", lowest cost"
-    : `, cost +${number(candidate.gap)}`; // prettier-ignore
+    : `, cost ${number(candidate.gap)} above the lowest`; // prettier-ignore
 
   function show(at) {
     const step = rollout.steps[at];
@@ -153,8 +153,8 @@ export function mountGuess(host, rollout, options = {}) {
     const led = steps.filter(([step]) => step.candidates.some(experts));
     const followed = led.filter(([, yours]) => experts(yours)).length;
     const its = led.filter(([step]) => experts(models(step))).length;
-    const beside = led.length ? [" · matched the expert ", h("b", {}, `${followed} of ${led.length}`), ` (the model: ${its})`] : [];
-    return ["Matched the model ", h("b", {}, `${met} of ${steps.length}`), ...beside];
+    const beside = led.length ? [" · the expert's ", h("b", {}, `${followed} of ${led.length}`), ` (the model takes ${its} of them)`] : [];
+    return ["Your choice was the model's ", h("b", {}, `${met} of ${steps.length}`), ...beside];
   }
 
   return walk.start(host, root, STYLE + GUESS_STYLE);

@@ -160,7 +160,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     drawArrow(states ? state : path[path.length - 1], looked);
     said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
     notes.textContent = notesOn(step, coincides);
-    notes.title = isFar(step) ? `Usual: the distance within which 99 % of the training ${map.of} have another one.` : "";
+    notes.title = isFar(step) ? `Percentile of the distances between each of the training ${map.of} and the nearest other one.` : "";
     const [drawn, all] = [step, rollout.steps[at]].map((each) => each?.candidates.length);
     counted.textContent = drawn === all ? "" : ` (the ${drawn} cheapest of ${all})`;
   }
@@ -195,6 +195,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     arrow.setAttribute("d", `M${atPlace([left, top])}L${atPlace([x, y])}M${heads[0]}L${atPlace([x, y])}L${heads[1]}`);
   }
 
+  const isShown = (found) => place(found).every((value, axis) => value >= 0 && value <= [MAP.width, MAP.height][axis]);
   const isFar = (step) => step && map.usual !== null && step.distance > map.usual;
 
   function showNearest(step, own) {
@@ -204,7 +205,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   }
 
   function notesOn(step, coincides) {
-    const notes = isFar(step) ? [`Far from training: the nearest point (×) is ${farther(step.distance, map.usual)}.`] : [];
+    const notes = isFar(step) ? [`Far from training: the nearest point (${isShown(map.context[step.nearest]) ? "×" : "outside this section"}) is at ${farther(step.distance, map.usual)}.`] : [];
     if (coincides) notes.push("The chosen state is drawn where the current one is (ring).");
     return notes.join(" ");
   }
@@ -214,7 +215,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   return { element: box, show, zoom, choose: (which) => projections.includes(which) && choose(which) };
 }
 
-/** A distance beside the one within which 99 % of the training points have another one. */
+/** A distance beside the 99th percentile of distances between a training point and the next one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as usual` : "elsewhere, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times the 99th percentile in training` : "a distance, while the training points coincide";
 }

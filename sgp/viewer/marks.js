@@ -3,14 +3,14 @@
 
 const MARK_SHAPES = { inaccuracy: "M4.5 1v7", mistake: "M4.5 1 8.5 8h-8z", "dead end": "M1 1l7 7M8 1l-7 7" };
 const MARKS_LEGEND =
-  "Marks below the scrubber are proved losses: a line lengthens the shortest plan by one action, a triangle by two or more, a cross leads " +
-  "into a dead end. Where the exact number of actions left is not known, a step has a mark only if the known bounds prove a loss.";
+  "Marks below the scrubber are proved losses: a line wastes one action, compared with a shortest plan; a triangle wastes two or more; a cross " +
+  "leads into a dead end. Where the exact number of actions left is not known, a step has a mark only if the known bounds prove a loss.";
 
 /** A rollout's marks in order, each with its place, kind and words; null where nothing is known of what is left. */
 function marksOf({ marks }) {
   return marks?.map(([place, lost, exact]) => {
     if (lost === null) return { place, kind: "dead end", words: "dead end: the goal cannot be reached any more" };
-    return { place, kind: lost === 1 ? "inaccuracy" : "mistake", words: `lengthens the shortest plan by ${exact ? "" : "at least "}${lost}` };
+    return { place, kind: lost === 1 ? "inaccuracy" : "mistake", words: `wastes ${exact ? "" : "at least "}${plural(lost, "action")}` };
   }) ?? null; // prettier-ignore
 }
 
@@ -32,8 +32,8 @@ function lossInWords(here, candidate) {
   if (low === Infinity) return "";
   if (least === Infinity) return "it leads into a dead end";
   if (most + count <= low) return "it is on a shortest plan";
-  if (least + count > high) return `it lengthens the shortest plan by ${low === high && least === most ? "" : "at least "}${least + count - high}`;
-  return "whether it lengthens the shortest plan is unknown";
+  if (least + count > high) return `it wastes ${low === high && least === most ? "" : "at least "}${plural(least + count - high, "action")}`;
+  return "whether it wastes actions is unknown";
 }
 
 const MARK_PITCH = 12; // pixels between the middles of two marks

@@ -308,6 +308,7 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
 
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
 _PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (an open goal)"))
+_COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \((?:an open|a) goal|;|$)")
 _ANY = {"·": "something"}  # an unnamed object of a feature
 Numbered = Callable[[str], int]
 
@@ -332,7 +333,10 @@ def in_english(feature: str, words: Words) -> str:
     text = _ATOM.sub(lambda found: _sentence(found, words), feature)
     for phrase, better in _PHRASES:
         text = text.replace(phrase, better)
-    return text.replace(" with ", " where ") if text != feature else feature
+    if text == feature:
+        return feature
+    text = _COUNTED_ATOM.sub(r"number of atoms '\1'", text.replace(" with ", " where "))
+    return f"number of {text}" if text.startswith("objects ") else text
 
 
 def _sentence(found: re.Match[str], words: Words) -> str:

@@ -58,7 +58,7 @@ export function mount(host, rollout, options = {}) {
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
-    notes: [h("h3", {}, "The table"), h("p", {}, `${LEGEND}.`), h("p", {}, POINTING),
+    notes: [h("h3", {}, "The table"), meaningsList(), h("p", {}, POINTING),
       ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : [])],
     onMove() {
       picked = pointed = null;
@@ -170,7 +170,7 @@ export function mount(host, rollout, options = {}) {
     const row = table.render(step, at + 1, { picked, pointed, shown: rank, all, settled, hidden: asks(at) });
     reasons.render(at, rank);
     map.show(at, rank);
-    ruler.show(at, rank);
+    ruler.show(at, rank, asks(at));
     lanes.show(at);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
     walk.say(...sentence(step, rank));
@@ -185,7 +185,7 @@ export function mount(host, rollout, options = {}) {
     const mark = marks?.find((each) => each.place === walk.at);
     if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Select an action that does not.`];
     const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);
-    const better = rank === step.chosen && mark && step.best.length ? `; on a shortest plan: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(", ")}` : "";
+    const better = rank === step.chosen && mark && step.best.length ? `; on a shortest plan would be ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(" or ")}` : "";
     const gaveAway = loss ? `; ${loss}${better}` : "";
     return [rank === step.chosen ? "Chosen " : "Selected ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }

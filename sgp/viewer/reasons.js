@@ -40,8 +40,8 @@ function saidOfChosen(step, candidate, rank) {
   const same = step.candidates.filter((each, place) => place !== rank && each.marks.includes("visited") && costsAlike(step, each)).length;
   const ties = same ? `; ${plural(same, "equally cheap candidate")} already visited` : "";
   const next = step.next === null ? null : step.candidates[step.next];
-  const beyond = next?.cost > candidate.cost ? ` (the runner-up, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more)` : "";
-  if (candidate.marks.includes("forced")) return "; forced by you";
+  const beyond = next?.cost > candidate.cost ? ` (the next available candidate, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more)` : "";
+  if (candidate.marks.includes("forced")) return "; an override, not the choice of the model";
   if (candidate.marks.includes("goal")) return "; it reaches the goal and ends the search";
   if (cheaper.some((each) => !unavailable.has(each.rank - 1))) {
     const near = step.candidates[step.greedy];
@@ -52,6 +52,7 @@ function saidOfChosen(step, candidate, rank) {
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;
   }
   if (step.tie) return `; tied with rank ${next.rank}, so the first in PDDL order was chosen${ties}`;
+  if (step.candidates.length === 1) return ", the only candidate";
   return `, the lowest${ties}${beyond}`;
 }
 
@@ -86,14 +87,17 @@ export function reasonsInWords(step, other, name, feature, inBrief) {
   return `${relation} ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
 }
 
-/** Two names of features (or undefined), long ones cut at the ends of their parts; where the cut ones are equal, from the part on that differs. */
+/** Two names of features (or undefined), long ones cut at the ends of their parts; where the cut ones are equal, the first part that differs. */
 function briefly(names) {
   const ends = (name, limit) => Math.max(...[",", ";", " where"].map((each) => name.lastIndexOf(each, limit)));
   const cut = (name) => (!name || name.length <= BRIEF ? name : `${name.slice(0, Math.max(ends(name, BRIEF), 0) || BRIEF)} …`);
   const [one, other] = names.map(cut);
   if (one !== other) return [one, other];
   const differing = [...names[0]].findIndex((letter, place) => letter !== names[1][place]);
-  return names.map((name) => `… ${cut(name.slice(ends(name, differing - 1) + 1).trim())}`);
+  return names.map((name) => {
+    const rest = name.slice(ends(name, differing - 1) + 1).trim();
+    return `… ${rest.split(/[,;]/)[0]} …`;
+  });
 }
 
 /** The panel of reasons; `render(at, rank)` fills it. */

@@ -4,13 +4,13 @@ const RULER = { width: 320, height: 83, base: 53, left: 16, right: 14, row: 13, 
 const TOGETHER = 7; // units: candidates that lie so close have one label
 const RULED = 12; // candidates on the line: the cheapest, the chosen one, the expert's
 
-/** The ruler; `show(at, rank)` draws a step's, `pick` hears of a candidate that is clicked. */
+/** The ruler; `show(at, rank, hidden)` draws a step's (`hidden`: not which candidates are on a shortest plan), `pick` hears of a candidate that is clicked. */
 function drawRuler(rollout, { name, pick }) {
   const title = h("h3", {});
   const drawing = s("svg", { viewBox: `0 0 ${RULER.width} ${RULER.height}`, role: "img" });
   const element = h("section", { class: "ruler" }, title, drawing);
 
-  function show(at, rank) {
+  function show(at, rank, hidden) {
     const step = rollout.steps[at];
     const predicts = Boolean(step?.expects);
     title.textContent = !step ? "Rollout finished" : predicts ? "Distance from the prediction" : "Cost of the candidates";
@@ -35,12 +35,12 @@ function drawRuler(rollout, { name, pick }) {
       else groups.push([each]);
     }
     const ends = []; // of each row of labels, where the last one ends
+    const labels = []; // above the lines of all candidates
     for (const group of groups) {
       const ranks = group.map((each) => each.rank - 1);
       const [place, chosen] = [x(group[0].cost), ranks.includes(step.chosen)];
-      const range = group.length === 1 ? `${ranks[0] + 1}` : `${ranks[0] + 1}–${ranks.at(-1) + 1}`;
-      const expert = group.some((each) => each.marks.includes("expert"));
-      const words = `${range}${chosen ? "✔" : ""}${expert ? "▲" : ""}${ranks.some((each) => step.best?.includes(each)) ? "◆" : ""}`;
+      const signs = (each) => `${each.rank - 1 === step.chosen ? "✔" : ""}${each.marks.includes("expert") ? "▲" : ""}${!hidden && step.best?.includes(each.rank - 1) ? "◆" : ""}`;
+      const words = rangesOf(group, signs);
       const half = 4 + 3.6 * words.length;
       let row = ends.findIndex((end) => end < place - half);
       if (row < 0) row = Math.min(ends.length, RULER.rows - 1);
@@ -51,12 +51,26 @@ function drawRuler(rollout, { name, pick }) {
       const top = RULER.base - 12 - RULER.row * row;
       const title_ = group.map((each) => `rank ${each.rank}, ${number(each.cost)}: ${name(each)}`).join("\n");
       const line = s("line", { x1: place.toFixed(1), x2: place.toFixed(1), y1: top + 2, y2: RULER.base, stroke: colour, "stroke-width": chosen ? 2.5 : 1 });
-      const label = text(Math.min(place, RULER.width - half).toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400 });
-      const tick = s("g", { class: "tick" }, s("title", {}, title_), line, label);
-      tick.addEventListener("click", () => pick(chosen ? step.chosen : ranks[0]));
-      drawing.append(tick);
+      const label = text(Math.min(place, RULER.width - half).toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400, stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke" });
+      const visible = [line, label].map((each) => s("g", { class: "tick" }, s("title", {}, title_), each));
+      visible.forEach((each) => each.addEventListener("click", () => pick(chosen ? step.chosen : ranks[0])));
+      drawing.append(visible[0]);
+      labels.push(visible[1]);
     }
+    drawing.append(...labels);
     drawing.setAttribute("aria-label", listed.map((each) => `rank ${each.rank} at ${number(each.cost)}`).join(", "));
   }
   return { element, show };
+}
+
+/** The ranks of candidates in order, those with a sign by themselves, runs of others as a range: `1–3 4✔ 5◆`. */
+function rangesOf(group, signs) {
+  const parts = [];
+  for (const each of group) {
+    const sign = signs(each);
+    const before = parts.at(-1);
+    if (before && !before.sign && !sign && before.last === each.rank - 1) before.last = each.rank;
+    else parts.push({ first: each.rank, last: each.rank, sign });
+  }
+  return parts.map(({ first, last, sign }) => `${first}${last > first ? `–${last}` : ""}${sign}`).join(" ");
 }

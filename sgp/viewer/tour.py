@@ -21,7 +21,7 @@ from sgp.domains import draw_goal, draw_scene, draw_series
 from sgp.domains.domain import Scene
 from sgp.errors import StoreError
 from sgp.evaluation.attempts import load_attempts
-from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
+from sgp.evaluation.scores import DIAGNOSED, Diagnosis, percent, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
 from sgp.viewer.pictures import draw_graph, fill_of
@@ -173,9 +173,9 @@ class Tour:
             "Larger problems": self._larger(size or self.opening_size) if title == "Larger problems" else {},
             "Another method": self._contrast(),
             "A failure": {
-                "scenes": _scenes(self.failure, self.data["failure"]["atoms"])[:1],
+                "scenes": _scenes(self.failure, self.data["failure"]["atoms"]),
                 "bars": [] if diagnosis is None else _shares(diagnosis),
-                "heading": "first bar: smaller problems; second bar: larger problems",
+                "heading": "first bar: problems as large as in training; second bar: larger ones",
             },
         }
         source = self._source(title)
@@ -252,7 +252,9 @@ class Tour:
         """The numbers of measured problems by size."""
         unsolved = [each for each, ((solved, _), _) in self._solved.items() if not solved]
         beyond = [each for each in unsolved if set(self.sizes[self.sizes.index(each) :]) <= set(unsolved)]
-        here, largest = ([f"{some} of {all_}" for some, all_ in self._solved[each]] for each in (size, self.sizes[-1]))
+        larger = [pair for each, pair in self._solved.items() if each > self._largest_trained]
+        totals = [[sum(counts) for counts in zip(*method, strict=True)] for method in zip(*larger, strict=True)]
+        here, beyond_training = ([f"{some} of {all_}" for some, all_ in pair] for pair in (self._solved[size], totals))
         return {
             "size": size,
             "trained": self._largest_trained,
@@ -261,9 +263,8 @@ class Tour:
             "limit_answer": f"From {beyond[0]} objects on, of the measured sizes."
             if beyond
             else "There is no such size among the measured ones.",
-            "largest_size": self.sizes[-1],
-            "first_largest": largest[0],
-            "other_largest": largest[1],
+            "first_beyond": beyond_training[0],
+            "other_beyond": beyond_training[1],
         }
 
     def _failure_shown(self) -> str:
@@ -276,6 +277,8 @@ class Tour:
         chosen = " ".join(candidates[step["chosen"]]["actions"])
         visited = sum("visited" in candidates[number]["marks"] for number in order[: rank - 1])
         why = f" ({visited} of the {rank - 1} ranked before it lead to visited states)" if visited else ""
+        if rank - 1 > visited:
+            why += "; beam search follows another path than the nearest unvisited successor"
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
             f"{rank} of {len(candidates)}{why}{expert}."
@@ -297,16 +300,15 @@ class Tour:
             for step, standings in zip(rollout.steps, rollout.standings, strict=True)
         )
         steps, (shortest, _) = len(rollout.steps), decode_bounds(rollout.head["left"][0])
-        perfect = "" if diagnosis is None else diagnosis.shares["perfect_coverage"][1]
         return {
             "equal_objects": f"{'; '.join(groups)}." if groups else "None: each object has a colour of its own.",
             "map_answer": f"{'Yes' if this else 'No'}; in {agreeing} of the {steps} decisions of this plan it is.",
-            "plan_answer": f"In {steps - nearest} of {steps} decisions. The plan has {steps} actions, a shortest one "
-            f"{shortest:g}.",
+            "plan_answer": f"In {steps - nearest} of {steps} decisions; elsewhere, a rank above 1 means that "
+            f"all successors before were visited. The plan has {steps} actions, a shortest one {shortest:g}.",
             "perfect": "This was not measured."
             if diagnosis is None
-            else f"No: with perfect predictions {perfect:.0%} of the larger problems would be solved, instead of "
-            f"{diagnosis.shares['coverage'][1]:.0%}.",
+            else f"No: with perfect predictions {percent(diagnosis.shares['perfect_coverage'][1])} of the larger "
+            f"problems would be solved, instead of {percent(diagnosis.shares['coverage'][1])}.",
         }
 
     @property
@@ -434,7 +436,7 @@ class Tour:
         return {
             "scenes": [("Before", before), (f"After {facts['plan'][0]}", after)],
             "bars": [_colour_row(facts["names"], int(colour), [value]) for colour, value in largest],
-            "heading": f"{len(largest)} of the {len(facts['change'])} changes that the model has to predict",
+            "heading": f"{len(largest)} of the {len(facts['change'])} numbers that change",
         }
 
     def _prediction(self) -> list[dict[str, Any]]:
@@ -469,7 +471,7 @@ def _colour_row(names: Mapping[str, str], colour: int, values: Sequence[float]) 
 def _shares(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """The metrics of a diagnosis, smaller problems above larger ones."""
     return [
-        {"label": "", "words": DIAGNOSED[metric], "values": values, "shown": [f"{each:.0%}" for each in values]}
+        {"label": "", "words": DIAGNOSED[metric], "values": values, "shown": [percent(each) for each in values]}
         for metric, values in diagnosis.shares.items()
     ]
 

@@ -155,12 +155,14 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     sentence, steps = told([go, still], [back, still], [go, still])[0]
     assert sentence.startswith("On 2 of 3 steps an action that changes nothing ranks first, such as '(a x)'")
     assert steps == (1, 3)
+    found = told([go, still], [back, still], [go, still], about={"method": "random-successor"})
+    assert (1, 3) not in [steps for _, steps in found], "ranks that are random"
     go, back = choice("(a x)", 1.0, ["(q x)"]), choice("(a y)", 1.0, (), ["(q x)"])
     assert told([go], [back], [go])[0] == ("2 of 3 steps lead back to a visited state", (2, 3))
     shut = [choice(f"(a {each})", cost, [f"(q {each})"], (), "visited") for each, cost in (("y", 0.1), ("z", 0.2))]
     open_ = choice("(a z)", 0.3, ["(far)"])
     sentence, steps = told([go, *shut], [open_])[0]
-    words = "On 1 of 2 steps there were better-ranked successors besides the current state, and all had been visited"
+    words = "On 1 of 2 steps all better-ranked successors had been visited"
     words += "; the median rank of the chosen one was 3"
     assert (sentence[: len(words)], steps) == (words, (1,))
     tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
@@ -183,12 +185,12 @@ def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving
     expert = ["(a x)", "(a y)"]
     first = [choice("(a x)", 1.0, ["(q x)"])]
     second = [choice("(a z)", 1.0, ["(q z)"]), choice("(a x)", 2.0, ["(far)"]), choice("(a y)", 3.0, ["(q y)"])]
-    words = "The rollout leaves the expert's plan at step 2; the model ranks the expert's action 3 of 3"
+    words = "The rollout leaves the expert's plan at step 2; the expert's action has rank 3 of 3 there"
     assert told(first, second, expert=expert)[-1] == (words, (2,))
     second[2]["cost"] = 0.5
     sentence, _ = told(first, second, expert=expert)[-1]
     why = "the final path of the beam does not contain it"
-    assert sentence.endswith(f"1 of 3; it costs less than the chosen one, but {why}")
+    assert sentence.endswith(f"1 of 3 there; it costs less than the chosen one, but {why}")
     second[2]["marks"].append("visited")
     assert told(first, second, expert=expert)[-1][0].endswith("but its state had been visited")
     found = told(first, second[:2], expert=expert)
@@ -229,8 +231,8 @@ def test_a_planner_is_diagnosed_by_smaller_and_larger_problems():
     ]
     found = diagnose_splits(pd.DataFrame(rows), "small", "large")
     assert found.shares == {metric: pytest.approx(pair) for metric, pair in shares.items()}
-    assert "25%" in found.sentence
-    assert "75%" in found.sentence
+    assert "25 %" in found.sentence
+    assert "75 %" in found.sentence
     assert diagnose_splits(pd.DataFrame(rows[:-6]), "small", "large") is None
 
 
@@ -242,5 +244,5 @@ def test_the_headline_is_the_rank_of_the_experts_action_where_it_is_low():
             step["candidates"][0]["cost"] = 0.5
         return headline(made, sgp.analysis.failure_of(made))
 
-    assert failed(3) == ("the model ranks the expert's action 5 of 5", (1,))
+    assert failed(3) == ("the expert's action has rank 5 of 5", (1,))
     assert failed(0) == Finding(FailureKind.NEVER_BETTER, 1)

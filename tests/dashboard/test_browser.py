@@ -270,7 +270,7 @@ def test_a_comparison_has_each_map_below_its_own_board_and_is_exported_where_the
         assert found["x"] + found["width"] <= board["x"] + board["width"] + 1
         assert found["y"] + found["height"] <= 768
     with page.expect_download() as download:
-        page.get_by_role("button", name="HTML player, one file").click()
+        page.get_by_role("button", name="Download as HTML").click()
     download.value.save_as(tmp_path / "compared.html")
     exported = page.context.new_page()
     exported.goto((tmp_path / "compared.html").as_uri())
@@ -391,7 +391,7 @@ def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Export").click()
     made = {}
-    for label in ("Plan in PDDL", "HTML player, one file", "Steps as CSV", "Steps as Parquet"):
+    for label in ("Plan in PDDL", "Download as HTML", "Steps as CSV", "Steps as Parquet"):
         with page.expect_download() as download:
             page.get_by_role("button", name=label).click()
         made[label] = tmp_path / download.value.suggested_filename
@@ -399,9 +399,9 @@ def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_
     assert parse_plan(made["Plan in PDDL"].read_text())
     assert made["Steps as CSV"].read_text().startswith("run,domain,")
     assert made["Steps as Parquet"].read_bytes()[:4] == b"PAR1"
-    assert "<!DOCTYPE html>" in made["HTML player, one file"].read_text()
+    assert "<!DOCTYPE html>" in made["Download as HTML"].read_text()
     exported = page.context.new_page()
-    exported.goto(made["HTML player, one file"].as_uri())
+    exported.goto(made["Download as HTML"].as_uri())
     exported.wait_for_selector('.sgp[data-step="2"]')
     exported.close()
     page.get_by_role("button", name="Create GIF").click()
@@ -485,7 +485,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     first = page.locator(".guess .choice").first
     agreed = "models" in first.get_attribute("class")
     score = page.locator(".guess .score").inner_text()
-    assert score.startswith(f"Matched the model {int(agreed)} of 1")
+    assert score.startswith(f"Your choice was the model's {int(agreed)} of 1")
     press(page, "2")
     assert page.locator(".guess .score").inner_text() == score, "one guess a decision"
     press(page, "ArrowRight")
@@ -495,7 +495,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
     page.wait_for_selector('.sgp.guess[data-answered="yes"]')
     assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model chooses")
-    assert page.locator(".guess .score").inner_text().startswith(f"Matched the model {1 + agreed} of 2")
+    assert page.locator(".guess .score").inner_text().startswith(f"Your choice was the model's {1 + agreed} of 2")
     page.wait_for_url("**step=2*")
     press(page, "ArrowRight", "a")
     page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')

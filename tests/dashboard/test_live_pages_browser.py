@@ -141,7 +141,7 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     assert any(each != "unknown" for each in left), "the state space is large: by A*"
     assert taken in page.locator(".tree button[aria-pressed=true]").text_content()
     with page.expect_download() as download:
-        page.get_by_role("button", name="HTML player, one file").click()
+        page.get_by_role("button", name="Download as HTML").click()
     download.value.save_as(tmp_path / "branch.html")
     exported = page.context.browser.new_page()
     exported.goto((tmp_path / "branch.html").as_uri())
@@ -230,7 +230,7 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     suite = sgp.load_suite("state-centric")
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
-    page.wait_for_selector("text=No trained model fits the predicates")
+    page.wait_for_selector("text=included in the package")
     page.get_by_role("tab", name="Train a model").click()
     files = []
     for number, problem in enumerate(suite.problems("gripper", "train")[:2]):
@@ -297,7 +297,7 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
         if feature.is_visible():
             break
         press(page, "ArrowRight")
-    factor = page.get_by_label("Its weight times")
+    factor = page.get_by_label("Multiply its weight by")
     factor.fill("-1")
     factor.press("Enter")
     page.get_by_role("button", name="Plan with this weight").click()

@@ -117,7 +117,7 @@ def test_a_failure_links_to_the_step_where_it_went_wrong_and_opens_with_its_diag
     failure, remarks = sgp.analysis.failure_of(recorded), diagnosis(recorded)
     app = open_page("failures")
     body = html(app)
-    assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
+    assert f"Step {failure.primary.step}: {failure.primary.kind.words}</a>" in body
     assert f"step={failure.primary.step}" in body
     assert "./rollout?domain=blocksworld" in body
     assert "gripper" not in body, "solved rollouts are no failures"

@@ -19,12 +19,12 @@ def test_the_first_different_actions_have_their_proved_losses_and_each_side_its_
     place = next(number for number, (a, b) in enumerate(zip(solved.plan, unsolved.plan, strict=False)) if a != b)
     loss = 1 + two.states[place + 1][0] - two.states[place][0]
     assert loss > 0
-    assert f"left takes {solved.plan[place]}, which is on a shortest plan; " in first
-    assert f"right takes {unsolved.plan[place]}, which lengthens the shortest plan by {loss:g}." in first
+    assert f"left takes {solved.plan[place]} (on a shortest plan); " in first
+    assert f"right takes {unsolved.plan[place]} (wastes {loss:g} action{'s' * (loss > 1)})." in first
     assert left == f"Left reaches the goal in {len(solved.plan)} actions, the fewest possible."
     data = comparison(as_recorded(solved), as_recorded(unsolved))
     fewest = min(frame["open"] for frame in data["sides"][1]["frames"])
-    assert f"(no unvisited successor): its decisions leave at least {fewest} of 2 goals open" in right
+    assert f"(no unvisited successor): at best {fewest} of 2 goals are open (after " in right
     worse = [1 + after[0] - before[0] for before, after in zip(two.states, two.states[1:], strict=False)]
     assert f"at {sum(each > 0 for each in worse)} of {len(worse)} decisions, first at action 1" in right
 
@@ -39,7 +39,7 @@ def test_bounds_that_are_not_exact_prove_a_least_loss_or_nothing(solved, unsolve
     other = as_recorded(unsolved)
     loose = as_recorded(solved, left=bounded(solved, (2, 4), (6, 9), (0, 8), *4 * [(0, 9)]))
     first, left, _ = difference(loose, other)
-    assert "which lengthens the shortest plan by at least 3; right takes" in first
+    assert " (wastes at least 3 actions); right takes" in first
     assert f"in {len(solved.plan)} actions, at least 2 more than needed; " in left
     assert "at 1 of 6 decisions, first at action 1." in left
     first, left, _ = difference(as_recorded(solved, left=bounded(solved, *7 * [(0, 9)])), other)
@@ -50,7 +50,7 @@ def test_bounds_that_are_not_exact_prove_a_least_loss_or_nothing(solved, unsolve
 def test_a_dead_end_is_the_reason_of_a_failure(solved, unsolved):
     dead = as_recorded(unsolved, left=bounded(unsolved, (6, 6)))
     first, _, right = difference(as_recorded(solved), dead)
-    assert f"right takes {unsolved.plan[0]}, which leads into a dead end." in first
+    assert f"right takes {unsolved.plan[0]} (leads into a dead end)." in first
     assert right.endswith(": after action 1, the goal cannot be reached any more.")
     _, right, _ = difference(as_recorded(unsolved, left=bounded(unsolved)), as_recorded(solved))
     assert right.endswith(": no plan exists.")
@@ -68,6 +68,6 @@ def test_a_side_that_makes_no_progress_is_named_and_equal_plans_do_not_differ(so
 def test_a_plan_without_recorded_distances_is_judged_by_those_of_the_other_sides_candidates(unsolved):
     recorded = as_recorded(unsolved, EXPERT, left=remaining(unsolved))
     first, _, right = difference(recorded, expert_rollout(recorded))
-    assert f"right takes {EXPERT[0]}, which is on a shortest plan." in first
+    assert f"right takes {EXPERT[0]} (on a shortest plan)." in first
     assert remaining(unsolved).states[0] == (6, 6)
     assert right == "Right reaches the goal in 6 actions, the fewest possible."

@@ -248,9 +248,9 @@ def test_the_result_of_a_search_is_reported_exactly():
     found = {"counts": [40, 3], "complete": [1], "ranks": 3, "most": 2, "seconds": 12.34, "proved": True,
              "overrides": [(4, 2), (9, 3)]}  # fmt: skip
     words = override_words(found)
-    fewest = "Solved with 2 overrides (the fewest among these candidates): rank 2 at step 4, then rank 3"
+    fewest = "Solved with 2 overrides added (the fewest among these candidates): rank 2 at step 4, then rank 3"
     assert words.startswith(fewest)
-    assert "12.3 s: 40 rollouts with 1 override and 3 rollouts with 2 overrides (not all)" in words
+    assert "12.3 s: all 40 rollouts with 1 override and 3 rollouts with 2 overrides." in words
     nothing = {**found, "overrides": None, "proved": False}
     assert override_words(nothing).startswith("No solution found: the time limit was reached.")
     assert "no 2 overrides or fewer solve it" in override_words({**nothing, "complete": [1, 2]})

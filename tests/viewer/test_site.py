@@ -179,7 +179,7 @@ def test_a_rollout_opens_from_the_gallery_and_is_stepped_by_key(page, built):
     assert set(shown.evaluate_all("items => items.map((item) => item.dataset.domain)")) == {"logistics"}
     expect(page.locator("output")).to_have_text(f"{shown.count()} of 8 rollouts")
     page.get_by_label("Domain").select_option("")
-    page.get_by_role("link", name="Why plans fail").press("Enter")
+    page.get_by_role("link", name="Why rollouts fail").press("Enter")
     expect(page.get_by_label("Outcome")).to_have_value("not solved")
     assert not set(shown.evaluate_all("items => items.map((item) => item.dataset.outcome)")) & {"solved"}
     shown.first.locator("a").focus()
