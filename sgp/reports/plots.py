@@ -178,7 +178,8 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Coverage over time (planning time only)"
     figure = _plot(px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True)
-    figure.update_xaxes(dtick=1)  # powers of ten
+    ticks = [digit * 10.0**power for power in range(-4, 5) for digit in (1, 2, 5)]
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
     return figure.update_yaxes(range=[0, 1.05])
 

@@ -1,4 +1,4 @@
-// Distances to the goal: marks on the scrubber for the steps that lengthen the plan, and the number of actions left in words.
+// Distances to the goal: marks on the scrubber for the steps that waste actions, and the number of actions left in words.
 
 
 const MARK_SHAPES = { inaccuracy: "M4.5 1v7", mistake: "M4.5 1 8.5 8h-8z", "dead end": "M1 1l7 7M8 1l-7 7" };

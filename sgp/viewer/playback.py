@@ -50,7 +50,7 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
     proved to be on a shortest plan; `expects`, the predicted changes [atom, becomes true, score] and the share of
     `nothing`. Of a candidate: `same_as`, the rank of the equivalent one that remained (None if it belongs to another
     beam state); `picture`, for the best few only, the difference of its state's drawing from the frame (`_difference`).
-    `marks` are the steps that are proved to lengthen the plan, [step, actions lost, whether this is exact], with None
+    `marks` are the steps that are proved to waste actions, [step, actions lost, whether this is exact], with None
     actions lost for a dead end; None if distances were not recorded. `left` of frames and candidates is the number of
     actions left as recorded (`encode_bounds`).
     Raises StoreError for a damaged record, PddlError and PlanError for texts that cannot be read.
@@ -204,7 +204,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
 
 
 def _marks(recorded: Recorded, left: Sequence[Bounds] | None) -> list[list[Any]] | None:
-    """The steps that are proved to lengthen the plan, by how many actions, and whether this is exact."""
+    """The steps that are proved to waste actions, how many, and whether this is exact."""
     if left is None:
         return None
     taken = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]

@@ -12,7 +12,7 @@ const KEYS = [
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "jump to the plateau: the longest run of steps with no new minimum of open goals"],
   ["n, N", "next or previous mark on the scrubber"],
-  ["r", "retry the marked steps: find an action that does not lengthen the plan"],
+  ["r", "retry the marked steps: find an action that wastes none"],
   ["m", "zoom the map to this step's points, or show all"],
   ["z", "toggle large view"],
 ];
@@ -68,7 +68,7 @@ export function mount(host, rollout, options = {}) {
     },
     onEnd: () => clearTimeout(settling) }, options); // prettier-ignore
   const summary = (rollout.expert ? ` The expert's plan has ${plural(rollout.expert.length, "action")}.` : "") +
-    (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to lengthen the plan (key n: the next one).` : ""); // prettier-ignore
+    (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to waste actions (key n: the next one).` : ""); // prettier-ignore
   const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = endOf(rollout);
   const pictured = board(rollout, { drawing, goal });
@@ -229,7 +229,7 @@ export function mount(host, rollout, options = {}) {
   /** To the next mark (1) or the one before (-1), around the ends. */
   function nextMark(direction) {
     if (!marks) return walk.say("The distance to the goal is not known for this rollout.");
-    if (!marks.length) return walk.say("No step of this rollout is known to lengthen the plan.");
+    if (!marks.length) return walk.say("No step of this rollout is known to waste actions.");
     const ahead = direction > 0 ? marks : marks.toReversed();
     return walk.go((ahead.find(({ place }) => (place - walk.at) * direction > 0) ?? ahead[0]).place);
   }

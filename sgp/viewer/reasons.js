@@ -2,7 +2,7 @@
 // compare the chosen candidate with one and the same other: the step's `next`, or whichever is pointed at.
 
 const LEAST_SHARE = 1e-9;
-const BRIEF = 60; // characters of a feature in the sentence
+const BRIEF = 75; // characters of a feature in the sentence
 
 /** The rank (from 0) that the chosen candidate of a step is compared with while rank is looked at; null where none is. */
 export const comparedWith = (step, rank) => (rank === step.chosen ? step.next : rank);
@@ -89,8 +89,8 @@ export function reasonsInWords(step, other, name, feature, inBrief) {
 
 /** Two names of features (or undefined), long ones cut at the ends of their parts; where the cut ones are equal, the first part that differs. */
 function briefly(names) {
-  const ends = (name, limit) => Math.max(...[",", ";", " where"].map((each) => name.lastIndexOf(each, limit)));
-  const cut = (name) => (!name || name.length <= BRIEF ? name : `${name.slice(0, Math.max(ends(name, BRIEF), 0) || BRIEF)} …`);
+  const ends = (name, limit) => Math.max(...[",", ";"].map((each) => name.lastIndexOf(each, limit)));
+  const cut = (name) => (!name || name.length <= BRIEF ? name : `${name.slice(0, ends(name, BRIEF) > 0 ? ends(name, BRIEF) : name.lastIndexOf(" ", BRIEF))} …`);
   const [one, other] = names.map(cut);
   if (one !== other) return [one, other];
   const differing = [...names[0]].findIndex((letter, place) => letter !== names[1][place]);

@@ -458,7 +458,7 @@ class Tour:
 def _scenes(recorded: Recorded, atoms: Iterable[str]) -> list[tuple[str, str]]:
     """A state and the goal of a rollout's problem, drawn."""
     text, problem = recorded.domain, recorded.problem
-    scene = Scene((*text.constants, *problem.objects), frozenset(map(atom_of, atoms)), problem.goal)
+    scene = Scene((*text.constants, *problem.objects), frozenset(map(atom_of, atoms)), problem.goal, counted=False)
     return [("State", draw_scene(text, scene)), ("Goal", draw_goal(text, scene))]
 
 

@@ -276,7 +276,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is 2.5 times as far as usual."
+    far = ") is at 2.5 times the 99th percentile in training."
     assert far in page.locator(".map .notes").inner_text()
     step["distance"] = 1.5
     file.write_text(json.dumps(made))

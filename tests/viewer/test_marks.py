@@ -15,6 +15,7 @@ from sgp.viewer.library import recorded_folder
 from sgp.viewer.playback import playback
 from tests.browsing import expect_step, press
 from tests.viewer.conftest import as_recorded
+from tests.viewer.test_playback import EXPERT
 
 
 def bounded(rollout, *states):
@@ -60,15 +61,15 @@ def test_recorded_rollouts_tell_what_is_left_at_every_state_or_at_none():
 def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_happens(open_page, solved):
     page = open_page(as_recorded(solved, left=bounded(solved, (9, 9), (9, 9), (11, 11))))
     marks, scrubber = page.locator(".lapses i"), page.locator("input[type=range]")
-    said = [f"step {number}: lengthens the shortest plan by {by}" for number, by in ((1, 1), (2, 3))]
+    said = [f"step {number}: wastes {lost}" for number, lost in ((1, "1 action"), (2, "3 actions"))]
     said.append("step 3: dead end: the goal cannot be reached any more")
     assert [each.get_attribute("title") for each in marks.all()] == said
     assert len({each.locator("path").get_attribute("d") for each in marks.all()}) == 3
     assert set(page.locator(".candidates td:nth-child(6)").all_inner_texts()) == {"unknown"}
     press(page, "n")
     expect_step(page, 1)
-    assert scrubber.get_attribute("aria-valuetext").endswith(": lengthens the shortest plan by 3")
-    assert "; lengthens the shortest plan by 3" in page.locator(".why").inner_text()
+    assert scrubber.get_attribute("aria-valuetext").endswith(": wastes 3 actions")
+    assert "; wastes 3 actions" in page.locator(".why").inner_text()
     for key, place in (("n", 2), ("n", 0), ("Shift+N", 2)):
         press(page, key)
         expect_step(page, place)
@@ -86,7 +87,7 @@ def test_marks_have_shapes_words_and_keys_and_a_prediction_stands_below_what_hap
     page = open_page(recorded, viewport={"width": 900, "height": 700})
     page.get_by_role("button", name="1 more", exact=True).click()  # too narrow for both groups
     said = " ".join(page.locator(".expects").text_content().split())
-    assert said == f"Predicted (weight): 0.83: +{changes[0][0]} \u2212{changes[1][0]} 0.17: no change"
+    assert said == f"Prediction \u2248 0.83 \u00d7 +{changes[0][0]} \u2212{changes[1][0]} 0.17 \u00d7 no change"
     press(page, "ArrowRight")
     expect_step(page, 1)
     assert page.locator(".expects").text_content() == ""
@@ -106,3 +107,19 @@ def test_marks_that_would_overlap_are_one_mark_whose_clicks_visit_all(open_page)
     for step in steps[:3]:
         marks.first.click()
         expect_step(page, step)
+
+
+@pytest.mark.browser
+def test_on_the_ruler_each_sign_is_behind_its_own_rank_and_a_retry_hides_the_optimal_ones(open_page, unsolved):
+    recorded = as_recorded(unsolved, EXPERT, left=remaining(unsolved))
+    for candidate in recorded.steps[0]["candidates"]:
+        candidate["cost"] = 1 + candidate["cost"] * 1e-3 if candidate["cost"] is not None else None  # at one place
+    page = open_page(recorded)
+    rows = page.locator(".candidates tbody tr").all()
+    signs = [[row.locator("td").first.inner_text(), row.locator(".marks").inner_text()] for row in rows]
+    expected = [rank + "".join(sign for sign in "\u2714\u25b2\u25c6" if sign in marks) for rank, marks in signs]
+    assert sum(len(each) > 1 for each in expected) > 1
+    shown = page.locator(".ruler .tick text").all_text_contents()
+    assert " ".join(shown).split() == expected
+    press(page, "r")
+    assert not [label for label in page.locator(".ruler .tick text").all_text_contents() if "\u25c6" in label]
