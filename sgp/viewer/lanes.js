@@ -52,7 +52,7 @@ function drawLanes(rollout, { visit }) {
   function show(at) {
     const step = rollout.steps[at];
     const kept = step?.beam?.length ?? 0;
-    const title = !step ? "" : kept ? "Beam: path costs" : "Beam: not recorded here";
+    const title = !step ? "" : kept ? `Beam costs, step ${at + 1}` : "Beam: not recorded here";
     drawing.replaceChildren(s("text", { x: 0, y: 9, class: "faint", "font-weight": 600 }, title));
     const count = Math.floor((LANES.width - LANES.left) / LANES.pitch);
     const start = Math.max(0, Math.min(at - BEFORE, rollout.steps.length - count));

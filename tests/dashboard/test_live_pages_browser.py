@@ -85,7 +85,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     press(page, "ArrowRight")
     expect_step(page, 1)
-    assert lanes_of(page) == ("Beam after step 2", 3)
+    assert lanes_of(page) == ("Beam costs, step 2", 3)
     assert page.locator(".sgp .curves").evaluate("(each) => each.scrollHeight - each.clientHeight") <= 0, "cut off"
     chosen = int(page.locator("tr.chosen td").first.inner_text())
     other = 2 if chosen == 1 else 1
@@ -94,7 +94,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     press(page, "b")
     page.wait_for_url(f"**branch=2-{other}*")
     page.wait_for_selector(f'.sgp[data-step="2"] {BRANCHES}')
-    assert lanes_of(page)[0] == "Beam after step 3"
+    assert lanes_of(page)[0] == "Beam costs, step 3"
     press(page, "ArrowLeft")
     expect_step(page, 1)
     assert lane_words(page) == ["Beam: not recorded here"], "at a forced choice there was none"
@@ -113,7 +113,7 @@ def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
     for step in range(4):
         expect_step(page, step)
         title, kept = lanes_of(page)
-        assert title == f"Beam after step {step + 1}"
+        assert title == f"Beam costs, step {step + 1}"
         widths.append(kept)
         press(page, "ArrowRight")
     assert max(widths) > 1
@@ -149,7 +149,7 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     exported.close()
     press(page, "ArrowLeft")
     expect_step(page, 2, seconds=30)
-    assert "⚑ forced" in page.locator("tr.chosen").inner_text()
+    assert "⚑ override" in page.locator("tr.chosen").inner_text()
     page.locator(".tree button").first.focus()
     press(page, "Enter")
     page.wait_for_selector('.tree button[aria-pressed=true][data-branch=""]')
@@ -230,7 +230,8 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     suite = sgp.load_suite("state-centric")
     page.get_by_role("button", name="Gripper").click()
     page.wait_for_selector("text=Domain gripper")
-    page.wait_for_selector("text=included in the package")
+    model = page.get_by_label("Model", exact=True)
+    expect(model).to_have_value(re.compile("included in the package"))
     page.get_by_role("tab", name="Train a model").click()
     files = []
     for number, problem in enumerate(suite.problems("gripper", "train")[:2]):
@@ -240,8 +241,8 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     page.wait_for_selector("text=small1.pddl")
     page.wait_for_selector("[data-test-script-state=notRunning]")  # a page that is drawn anew can lose a file
     page.get_by_role("button", name="Train on these files").click()
-    page.get_by_role("button", name="Solve", exact=True).wait_for(state="attached")  # there is a model now
     page.get_by_role("tab", name="Solve").click()
+    expect(model).not_to_have_value(re.compile("included"))  # the trained one
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector(".sgp[data-step]")
     assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
@@ -291,7 +292,7 @@ def test_a_stop_is_presented_alone_by_keys_with_a_folded_answer(open_):
 def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
-    feature = page.get_by_label("Feature")
+    feature = page.get_by_label("Feature", exact=True)
     for step in itertools.count(1):  # to the first step that has reasons
         page.get_by_text(f"Step {step} has no reasons").or_(feature).first.wait_for()
         if feature.is_visible():
