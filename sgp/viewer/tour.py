@@ -277,7 +277,7 @@ class Tour:
         chosen = " ".join(candidates[step["chosen"]]["actions"])
         visited = sum("visited" in candidates[number]["marks"] for number in order[: rank - 1])
         why = f" ({visited} of the {rank - 1} ranked before it lead to visited states)" if visited else ""
-        if rank - 1 > visited:
+        if not all({"visited", "collapsed"} & {*candidates[number]["marks"]} for number in order[: rank - 1]):
             why += "; beam search follows another path than the nearest unvisited successor"
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
