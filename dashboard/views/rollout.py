@@ -175,7 +175,7 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)
     given = st.query_params.to_dict()
-    if any(given.get(name) not in (None, value) for name, value in address.items()):
+    if any(name in given and not alike(value, given[name]) for name, value in address.items()):
         given.pop("step", None)  # another rollout starts at its first step
     if st.query_params.to_dict() != {**given, **address}:
         st.query_params.from_dict({**given, **address})  # at once: each change is an entry of the browser's history

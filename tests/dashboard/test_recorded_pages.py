@@ -55,6 +55,8 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
     model = opened["model"].replace("(solved)", "(horizon)")
     app = open_page("rollout", domain="logistics", model=model.replace("horizon", "solved"))
     assert address(app)["model"] == model
+    short = {**opened, "model": opened["model"].split(" (")[0], "step": "4"}
+    assert address(open_page("rollout", **short)) == {**opened, "step": "4"}, "a link without an outcome keeps its step"
 
 
 def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_player(open_page):
