@@ -163,7 +163,7 @@ def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(
 @pytest.mark.parametrize(
     ("domain", "problem", "words"),
     [
-        ("domain.pddl", "broken.pddl", "broken.pddl, line 1: the '(' of this line is never closed; 1 ')' are missing"),
+        ("domain.pddl", "broken.pddl", "broken.pddl, line 1: the '(' of this line is never closed; 1 ')' is missing"),
         ("domain.pddl", "absent.pddl", "absent.pddl: cannot be read (No such file or directory); check the path"),
         ("adl.pddl", "two.pddl", "and adds the actions pick-up-1/1, pick-up-2/1, unstack-1/2"),
         ("courier.pddl", "courier-1.pddl", "lacks the predicates clear/1"),
