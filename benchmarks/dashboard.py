@@ -128,7 +128,11 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.goto(f"{address}/coverage?domains=gripper")
     page.locator(".js-plotly-plot .point").first.wait_for()
     times = []
-    for view, words in (("size", "Coverage over size"), ("time", "Solved over time"), ("instances", "Each column")) * 5:
+    for view, words in (
+        ("size", "Coverage over size"),
+        ("time", "Coverage over time"),
+        ("instances", "Each column"),
+    ) * 5:
         page.wait_for_selector("[data-test-script-state=notRunning]")
         button = page.get_by_role("radio", name=view, exact=True)
         times.append(timed(page, button.click, page.get_by_text(words).last.wait_for))

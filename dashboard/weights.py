@@ -12,6 +12,7 @@ from basics import css, image, number, plain
 import sgp
 from sgp.service.worker import Report
 
+METHOD = "contrastive-jumps"  # whose features have weights that sum over training decisions
 ATTRIBUTING, REWEIGHTING = "searching the training data", "planning with another weight"
 ATTRIBUTING_SECONDS = 600.0  # the training decisions are computed again
 MOST, STEP = 100.0, 0.5  # of the factor

@@ -14,7 +14,6 @@ import work
 from basics import css, encoded, one_entry, plain, run_page, select
 
 import sgp
-from sgp.analysis.explanations import has_weights
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.subject import Subject
@@ -332,7 +331,7 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
     """Progress, the tree, the search, and the player of the branch (or of its nearest ancestor that exists)."""
     found = work.running(PAGE)
     asking = {"run": start["run"] and start["run"]["folder"], "busy": found is not None}
-    asking |= {"seconds": SECONDS, "grace": GRACE, "weights": has_weights(start["about"].method)}
+    asking |= {"seconds": SECONDS, "grace": GRACE, "weights": start["about"].method == weights.METHOD}
     if start["run"] is None and found is None:
         offer_training(start)
     work.show_progress(PAGE)

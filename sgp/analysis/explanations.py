@@ -239,11 +239,6 @@ def attribute_weight(
     )
 
 
-def has_weights(method: str) -> bool:
-    """Whether features have weights that training decisions explain."""
-    return isinstance(get_method(method), SupportsAttribution)
-
-
 def attributable(run: Run) -> SupportsAttribution:
     """The method of a run whose weights are sums over decisions. Raises ConfigurationError for other runs."""
     method = get_method(run.key.method)

@@ -18,6 +18,7 @@ from sgp.datasets.recorded import Recorded, read_recorded
 from sgp.datasets.recording import records
 from sgp.errors import StoreError
 from sgp.evaluation.scores import DIAGNOSED, diagnose_splits
+from sgp.methods.baselines import RandomWalk
 from tests.recorded import recorded_file, recorded_lines
 
 GOALS = 6
@@ -155,7 +156,7 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     sentence, steps = told([go, still], [back, still], [go, still])[0]
     assert sentence.startswith("On 2 of 3 steps an action that changes nothing ranks first, such as '(a x)'")
     assert steps == (1, 3)
-    found = told([go, still], [back, still], [go, still], about={"method": "random-successor"})
+    found = told([go, still], [back, still], [go, still], about={"method": RandomWalk.key})
     assert (1, 3) not in [steps for _, steps in found], "ranks that are random"
     go, back = choice("(a x)", 1.0, ["(q x)"]), choice("(a y)", 1.0, (), ["(q x)"])
     assert told([go], [back], [go])[0] == ("2 of 3 steps lead back to a visited state", (2, 3))
