@@ -5,8 +5,9 @@
 
 Each domain uses the first of `--runs` that fits it, else the planner shipped with the package. Each problem is solved
 three times in sequence: by this warm process, by a new process of `sgp solve` (timed from its start to its end, VAL's
-verdict included), and by Fast Downward with the first iteration of LAMA. Seconds are CPU time. VAL judges every plan.
-The file is written after each problem, and problems already in it are not measured again.
+verdict included), and by Fast Downward with the first iteration of LAMA. Our plans are those of `sgp solve`, without
+redundant actions; LAMA's are as found. Seconds are CPU time. VAL judges every plan. The file is written after each
+problem, and problems already in it are not measured again.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int
             rollout = sgp.solve(problem, run.folder, sgp.Limit(seconds=seconds), decoding, keep="plan")
         except (LimitReached, MemoryError):  # limit reached while reading the problem
             return None
-        return len(rollout.plan) if confirm(rollout).valid else None
+        return len(rollout.reduced_plan) if confirm(rollout, reduced=True).valid else None
 
     length, spent = timed(solved)
     return None if length is None else (length, round(spent, 4))

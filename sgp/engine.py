@@ -182,10 +182,10 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
         rollouts = planner.solve_many(tasks, with_default(sgp.Limit(seconds=seconds, memory=self._memory)))
         rollout = next((rollout for rollout in rollouts if rollout.solved), rollouts[0])
         try:
-            verdict = confirm(rollout)
+            verdict = confirm(rollout, reduced=True)
         except (ToolError, ValidationDisagreement) as error:
             return Status.INTERNAL_ERROR, str(error), None
-        plan = _plan(rollout.plan, unified, writer) if verdict.valid else None
+        plan = _plan(rollout.reduced_plan, unified, writer) if verdict.valid else None
         words = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, verdict.note)))
         if rollout.outcome is sgp.Outcome.REFUSED and planner.policy.refuses(rollout.task) is not None:
             status = Status.UNSUPPORTED_PROBLEM
@@ -196,7 +196,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
                 sgp.Outcome.MEMORY: Status.MEMOUT,
             }
             status = statuses.get(rollout.outcome, Status.UNSOLVABLE_INCOMPLETELY)
-        return status, f"{words}, {len(rollout.plan)} actions", plan
+        return status, f"{words}, {len(rollout.reduced_plan)} actions", plan
 
 
 def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, learning: dict[str, Any]) -> Run:

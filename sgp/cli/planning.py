@@ -73,6 +73,7 @@ def solve(
     decoding: commands.Decoding = "default",
     html: commands.HtmlFile = None,
     keep: commands.Detail = "auto",
+    redundant: Annotated[bool, typer.Option("--keep-redundant", help=HELP["solve"]["redundant"])] = False,
 ) -> None:
     """Solve one problem; without a limit, planning ends after 60 s.
 
@@ -105,11 +106,12 @@ def solve(
         typer.echo(f"not solved: {outcome_of(error).value} before the problem was read", err=True)
         raise typer.Exit(commands.NOT_SOLVED) from error
     if solution.solved:  # written before anything that can fail, so that the plan is not lost
-        text = format_plan(solution.plan, solution.task.problem)
+        found = solution.plan if redundant else solution.reduced_plan
+        text = format_plan(found, solution.task.problem)
         typer.echo(text, nl=False)
         if plan is not None:
             write_text(plan, text)
-    verdict = confirm(solution)
+    verdict = confirm(solution, reduced=not redundant)
     if rollout is not None or html is not None:
         _write_recording(solution, planner, decoding, rollout, html)
     if not verdict.valid:
@@ -117,7 +119,9 @@ def solve(
         typer.echo(f"not solved: {solution.outcome.value}{reason} after {len(solution.plan)} actions", err=True)
         raise typer.Exit(commands.NOT_SOLVED)
     accepted = f"{verdict.judge} accepts the plan"
-    typer.echo(f"solved in {len(solution.plan)} actions, {solution.seconds:.2f} s; {accepted}", err=True)
+    fewer = len(solution.plan) - len(found)
+    without = f" without {fewer} redundant {'one' if fewer == 1 else 'ones'}" if fewer else ""
+    typer.echo(f"solved in {len(found)} actions{without}, {solution.seconds:.2f} s; {accepted}", err=True)
 
 
 def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path | None, html: Path | None) -> None:

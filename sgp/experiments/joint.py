@@ -57,6 +57,7 @@ from sgp.planning.domain_matching import are_equivalent
 from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem, parse_plan, read_domain
 from sgp.planning.planner import Limit
+from sgp.planning.redundant_actions import without_redundant_actions
 from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.papers import beside_ours
@@ -392,7 +393,9 @@ class _Trial:
                 yield number, teacher, plans
 
     def own_plans(self, run: Run, number: int) -> list[Trajectory]:
-        """The plans that a run finds for the problems of a round (from 1), within the limit of a validation problem.
+        """The plans that a run finds for the problems of a round (from 1), without redundant actions.
+
+        Each has the limit of a validation problem.
 
         The first round has the training problems without an expert plan. The sizes of the generated ones are
         geometrically spaced, up to the next multiple of the largest training problem's that validation uses. Problems
@@ -414,7 +417,8 @@ class _Trial:
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
         (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {domain}")
         plans = {attempt.sha256: parse_plan("\n".join(attempt.plan)) for attempt in attempts if attempt.plan}
-        return [Trajectory.of(Task(new[sha256]), plan) for sha256, plan in plans.items()]
+        found = [Trajectory.of(Task(new[sha256]), plan) for sha256, plan in plans.items()]
+        return [Trajectory.of(each.task, without_redundant_actions(each.task, each.actions)) for each in found]
 
     def validated(self, name: str, loss: float | None, run: Run) -> Validated:
         """Validate the run of a checkpoint."""

@@ -6,7 +6,7 @@ import enum
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -162,6 +162,16 @@ class Rollout:
     def plan(self) -> tuple[Action, ...]:
         """The actions of the domain's file, jumps unrolled."""
         return tuple(self.task.original(action) for step in self.steps for action in step.successor.actions)
+
+    @cached_property
+    def reduced_plan(self) -> tuple[Action, ...]:
+        """The plan without redundant actions (`without_redundant_actions`); `plan` itself of an unsolved problem."""
+        from sgp.planning.redundant_actions import without_redundant_actions
+
+        if not self.solved:
+            return self.plan
+        actions = [action for step in self.steps for action in step.successor.actions]
+        return tuple(map(self.task.original, without_redundant_actions(self.task, actions)))
 
     @property
     def end(self) -> State:

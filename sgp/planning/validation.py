@@ -170,14 +170,15 @@ def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | No
         return None
 
 
-def confirm(rollout: Rollout) -> Verdict:
-    """Validate the plan of a solved rollout. Raises ValidationDisagreement if it is not valid."""
+def confirm(rollout: Rollout, reduced: bool = False) -> Verdict:
+    """Validate the plan of a solved rollout, or its reduced plan. Raises ValidationDisagreement if it is not valid."""
     if not rollout.solved:
         return Verdict(False, "", f"the problem is not solved: {rollout.outcome.value}", "")
-    verdict = validate(rollout.task.problem, rollout.plan)
+    plan = rollout.reduced_plan if reduced else rollout.plan
+    verdict = validate(rollout.task.problem, plan)
     if not verdict.valid:
         raise ValidationDisagreement(
-            f"{verdict.judge} rejects a plan of {len(rollout.plan)} actions for {rollout.task.name} that our planner "
+            f"{verdict.judge} rejects a plan of {len(plan)} actions for {rollout.task.name} that our planner "
             f"takes for a solution ({verdict.reason}); this is a defect to report, with VAL's words: "
             f"{_end(verdict.report)}"
         )
