@@ -151,6 +151,20 @@ def test_solve_says_by_its_exit_code_whether_it_solved(solve, files):
     assert not read_rollouts(files / "r.jsonl")[0].solved
 
 
+def test_solve_removes_redundant_actions_by_default(files):
+    problem = sgp.load_suite("track").problems("rovers", "easy")[1]
+    (files / "rovers.pddl").write_text(problem.domain_pddl)
+    (files / "p02.pddl").write_text(problem.problem_pddl)
+    rollout = sgp.solve(problem)
+    for options, plan in (((), rollout.reduced_plan), (("--keep-redundant",), rollout.plan)):
+        code, out, err = call("solve", files / "rovers.pddl", files / "p02.pddl", *options)
+        assert code == 0
+        assert parse_plan(out) == plan
+        assert f"solved in {len(plan)} actions" in err
+        assert sgp.validate(problem, plan).valid
+    assert len(rollout.reduced_plan) < len(rollout.plan)
+
+
 def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(solve, files, caplog):
     every = BLOCKS.replace(":precondition (and", ":precondition (and (forall (?z) (not (on ?z ?x)))", 1)
     assert every != BLOCKS
