@@ -22,6 +22,7 @@ function board(rollout, { drawing, goal }) {
   let ghosted = { key: "", words: "" };
 
   function render(at, rank, looked) {
+    const width = expects.hidden ? 0 : expects.clientWidth; // read before any change: after one it lays the page out again
     const step = rollout.steps[at];
     const candidate = step ? step.candidates[rank] : null;
     exchange(now, drawing(at), at);
@@ -32,7 +33,7 @@ function board(rollout, { drawing, goal }) {
     const said = !candidate ? ["The rollout ends here."] : !candidate.add.length && !candidate.delete.length ? ["No effect: the state does not change."]
       : [...atoms(conditional ? "Would add" : "Add effects", "+", candidate.add), ...atoms(conditional ? "Would delete" : "Delete effects", "−", candidate.delete)]; // prettier-ignore
     change.replaceChildren(...said);
-    renderExpected(step, expects.clientWidth);
+    if (!expects.hidden) renderExpected(step, width);
   }
 
   function atoms(title, symbol, found) {
@@ -77,7 +78,7 @@ function board(rollout, { drawing, goal }) {
   function renderGhost(at, rank, looked) {
     const key = looked && at < last ? `${at} ${rank}` : "";
     if (key !== ghosted.key) ghosted = { key, words: drawGhost(key, at, rank) };
-    titles[0].textContent += ghosted.words;
+    if (ghosted.words) titles[0].textContent += ghosted.words;
   }
 
   /** Draws the ghost, or none; gives what the heading says of it. */
