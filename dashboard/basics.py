@@ -30,8 +30,9 @@ def css(name: str) -> str:
 
 
 def image(svg: str, words: str, kind: str = "") -> str:
-    """A drawing as an image: Streamlit removes SVG from HTML."""
+    """A drawing as an image, because Streamlit removes SVG from HTML; inverted with a dark theme."""
     source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    kind += " inverted" if st.context.theme.type == "dark" else ""
     return f'<img class="{kind}" src="{source}" alt="{escape(words)}">'
 
 

@@ -21,6 +21,7 @@ const COMPARE_STYLE = `
   .sgp .lower { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
   .sgp .lower > div { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr); height: clamp(170px, calc(var(--sgp-room, 620px) / 2 - 136px), 440px); }
   .sgp .lower > div:first-child { direction: rtl; } .sgp .lower > div:first-child > * { direction: ltr; } } /* each map below its own board */
+@container (min-width: 760px) and (max-width: 1100px) { .sgp .lower .candidates :is(th, td):nth-child(3) { display: none; } .sgp .lower .map h3 { flex-wrap: wrap; } .sgp .lower .map h3 span { flex: 1 0 100%; } } /* room for the actions */
 `;
 const LINES = [
   { stroke: "var(--blue)", "stroke-width": 2 },
@@ -87,7 +88,7 @@ export function mountComparison(host, data, options = {}) {
       walk.schedule();
     };
     const table = candidatesTable({ bounds: hasBounds(side), name, inWords, pick, pickBeside, point, showAll });
-    const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]) });
+    const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]), letter: 26 });
     const below = h("div", {}, table.element, map.element);
 
     function move(at) {

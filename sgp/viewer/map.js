@@ -29,9 +29,9 @@ const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
  *
  * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
  * `zoomed`: close up from the start. Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
- * of a step of the path that is clicked.
+ * of a step of the path that is clicked. `letter`: the height of the labels' letters in units.
  */
-function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) {
+function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, letter = 21 }) {
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
@@ -156,6 +156,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     put(ring, coincides ? chosen : null);
     showNearest(step, state ?? chosen);
     points.forEach((each, index) => showPoint(each, step && order[at][index], at, rank));
+    showLabels(step ? order[at] : [], at);
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
     drawArrow(states ? state : path[path.length - 1], looked);
     said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
@@ -174,7 +175,6 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     const candidate = rollout.steps[at].candidates[number_];
     const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
     if (each.kind !== kind) each.element.replaceChildren(shape(kind), each.label);
-    each.label.textContent = close ? number_ + 1 : "";
     each.words = wordsOf(candidate);
     Object.assign(each, { rank: number_, kind });
     each.element.setAttribute("aria-label", each.words);
@@ -182,6 +182,26 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     each.element.firstChild.setAttribute("stroke", looked ? "var(--orange)" : LOOKS[kind].stroke);
     each.element.firstChild.setAttribute("stroke-width", looked ? 3.5 : (LOOKS[kind]["stroke-width"] ?? 1));
     put(each.element, coordinates);
+  }
+
+  /** The ranks of a step's points; points whose labels would overlap have one, at the chosen point or else the first. */
+  function showLabels(found, at) {
+    points.forEach((each) => (each.label.textContent = ""));
+    if (!close) return;
+    const groups = found.map((each, index) => {
+      const candidate = rollout.steps[at].candidates[each[0]];
+      return { index, at: place(each.slice(1)), members: [candidate], words: String(candidate.rank), chosen: each[0] === rollout.steps[at].chosen };
+    });
+    const overlap = (one, other) => Math.abs(one.at[1] - other.at[1]) < 0.8 * letter &&
+      one.at[0] < other.at[0] + 0.6 * letter * (other.words.length + 0.5) && other.at[0] < one.at[0] + 0.6 * letter * (one.words.length + 0.5); // prettier-ignore
+    const pair = () => groups.flatMap((one, first) => groups.slice(first + 1).map((other) => [one, other])).find((both) => overlap(...both));
+    for (let both = pair(); both; both = pair()) {
+      const [kept, gone] = both[1].chosen ? [both[1], both[0]] : both;
+      kept.members = [...kept.members, ...gone.members].sort((one, other) => one.rank - other.rank);
+      kept.words = rangesOf(kept.members, () => "");
+      groups.splice(groups.indexOf(gone), 1);
+    }
+    for (const { index, words } of groups) points[index].label.textContent = words;
   }
 
   /** From the state, or the transition before, to the candidate that is looked at. */

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -304,6 +305,34 @@ def test_the_map_zooms_to_the_points_of_a_step_and_has_an_arrow(open_page, block
     press(page, "m")
     page.locator(".map h3 button[aria-pressed=false]", has_text="zoom").wait_for()
     assert spread() == pytest.approx(before, abs=1)
+
+
+def test_labels_of_the_map_do_not_overlap_and_name_every_point(open_page, blocks):
+    page = open_page(blocks)
+    joined = 0
+    for step in range(1, 13):
+        expect_step(page, step - 1)
+        drawn = page.evaluate(
+            """() => [...document.querySelectorAll(".map .point")].filter((each) => each.style.display !== "none")
+              .map((each) => [each.getAttribute("aria-label"), each.querySelector("text").textContent,
+                each.querySelector("text").getBoundingClientRect()].map((one) => one.x === undefined ? one
+                : [one.left, one.right, one.top, one.bottom]))"""
+        )
+        ranks = sorted(int(words.split(",")[0].split()[1]) for words, _, _ in drawn)
+        named = []
+        for _, label, _ in drawn:
+            for part in label.split():
+                first, _, last = part.partition("\u2013")
+                named += range(int(first), int(last or first) + 1)
+        assert sorted(named) == ranks
+        joined += sum(not label for _, label, _ in drawn)
+        boxes = [box for _, label, box in drawn if label]
+        for one, other in combinations(boxes, 2):
+            across = min(one[1], other[1]) - max(one[0], other[0])
+            down = min(one[3], other[3]) - max(one[2], other[2])
+            assert across <= 1 or down <= 4, "a line is higher than its digits"
+        press(page, "k")
+    assert joined
 
 
 def _visited_ties(step):
