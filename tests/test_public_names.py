@@ -173,6 +173,7 @@ PROBLEM = sgp.load_suite("state-centric").problems("gripper", "interpolation")[0
         (lambda: sgp.solve(PROBLEM, limit=5), r"limit is 5; expected one as in sgp.Limit"),
         (lambda: sgp.state_space(PROBLEM, "many"), "max_states is 'many'"),
         (lambda: sgp.validate("p.pddl", ()), "is no problem"),
+        (lambda: sgp.Task("x" * 9999), "is no problem"),
         (lambda: sgp.train(sgp.get_method("goal-count"), "gripper", "state-centric"), "expected its key"),
         (lambda: sgp.get_domain(3), "domain is 3"),
         (lambda: sgp.train("goal-count", "gripper", "state-centric", overrides=["a"]), "expected a dictionary"),
@@ -197,6 +198,7 @@ def test_a_wrong_argument_is_one_sentence(call, words, home):
     with pytest.raises(SgpError, match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 2000
 
 
 def test_a_suite_may_be_given_by_its_name(home):

@@ -18,7 +18,7 @@ from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relax
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
-from sgp.planning.symmetry import NO_SYMMETRY, Symmetry, signatures_of, symmetric_objects
+from sgp.planning.symmetry import NO_SYMMETRY, Symmetry, signatures_of
 from sgp.planning.width_search import (
     ONE_STEP,
     TOO_MANY,
@@ -150,11 +150,10 @@ class GroundModel(Instances):
 def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, Atoms, Ints]:
     """Return schemas, static atoms and the instances [m, 1 + p] with true static preconditions. Raises TooLarge."""
     schemas, indexes = schemas_of(index, only_static=True)
-    fluent, count = index.domain.fluent_predicates, len(index.names)
-    static = [atom for atom in index.problem.init if atom.predicate not in fluent]
+    count = len(index.names)
     capacity = 1 << max(8, (2 * len(index.problem.init)).bit_length())  # twice the number of initial atoms
     atoms = Atoms.empty(indexes, capacity, np.zeros(count, np.bool_), np.zeros(count, np.uint64))
-    make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))), np.zeros_like(atoms.true))
+    make_true(atoms, np.unique(numbers_of(atoms, *index.static_rows)), np.zeros_like(atoms.true))
     rows = np.empty((256, schemas.widest[0]), np.int32)
     forms = Forms.of(np.ones(0, np.bool_), np.zeros(0, np.int32), 1)
     ranks, given = np.zeros(count, np.int32), Given.none(schemas, count)  # no symmetry
@@ -193,14 +192,13 @@ class LiftedModel:
         self._number_of = np.full(1, FULL, np.int32)  # atom number by fluent index
         self._index_of = np.full(_ROOM, FULL, np.int32)  # fluent index by atom number
         schemas, indexes = schemas_of(index)
-        symmetric, kinds = symmetric_objects(index)
+        symmetric, kinds = index.symmetric_objects
         atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
         no_goal, given = Goal(_NOTHING, _NOTHING, static_goal_holds), Given.none(schemas, len(index.names))
         self._lifted = Lifted(atoms, schemas, no_goal, np.zeros_like(atoms.true), given)
-        wanted, unwanted = (np.unique(self._numbered(index.goal(sign))) for sign in (True, False))
+        wanted, unwanted = (np.unique(self._numbered(*index.rows(index.goal(sign)))) for sign in (True, False))
         self._goal_atoms = int(self._lifted.atoms.counts[0])  # goal atoms have the first numbers
-        fluent = index.domain.fluent_predicates
-        static = self._numbered([atom for atom in index.problem.init if atom.predicate not in fluent])
+        static = self._numbered(*index.static_rows)
         goal = Goal(wanted, unwanted, static_goal_holds)
         bits = words_of(np.unique(static), len(self._lifted.atoms.predicates))
         self._lifted = self._lifted._replace(goal=goal, static=bits)
@@ -252,9 +250,8 @@ class LiftedModel:
         self._index_of = np.concatenate([self._index_of, np.full(len(self._index_of), FULL, np.int32)])
         self._forms.clear()
 
-    def _numbered(self, atoms: Sequence[Atom]) -> Ints:
-        """Return the numbers of atoms, in order."""
-        predicates, rows = self._index.rows(atoms)
+    def _numbered(self, predicates: Ints, rows: Ints) -> Ints:
+        """Return the numbers of atoms with these predicates [k] and arguments [k, w]."""
         while True:
             numbers = numbers_of(self._lifted.atoms, predicates, rows)
             if FULL not in numbers:
@@ -270,7 +267,7 @@ class LiftedModel:
         if len(unmet):
             atom = self._atom()
             assert atom is not None, _OUTLIVED
-            numbers = self._numbered([atom(index) for index in unmet.tolist()])
+            numbers = self._numbered(*self._index.rows([atom(index) for index in unmet.tolist()]))
             self._number_of[unmet], self._index_of[numbers] = numbers, unmet
         return np.asarray(self._number_of[fluents])
 

@@ -161,7 +161,7 @@ def require_problem(problem: Any) -> None:
     """Raise InputError for what is no Problem, such as the path of a file."""
     if not isinstance(problem, Problem):
         raise InputError(
-            f"{problem!r} is no problem; expected one of a suite, or 'sgp.Problem.from_files(DOMAIN, PROBLEM)'"
+            f"{problem!r:.80} is no problem; expected one of a suite, or 'sgp.Problem.from_files(DOMAIN, PROBLEM)'"
         )
 
 

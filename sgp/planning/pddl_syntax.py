@@ -164,7 +164,8 @@ def _read(source: Source) -> Block:
             source.require(stack, "')' without a '(' before it; remove it or add the '('", item)
             stack.pop()
         elif isinstance(item, Word):
-            source.require(stack, f"'{shown(token)}' outside of '(define ...)'; expected '('", item)
+            if not stack:
+                raise source.refusal(f"'{shown(token)}' outside of '(define ...)'; expected '('", item)
             stack[-1].append(item)
         else:
             if stack:

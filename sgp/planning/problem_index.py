@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.hash_table import Ints
+from sgp.planning.clock import with_limit_checks
+from sgp.planning.hash_table import Ints, Mask
 from sgp.planning.pddl import Action, Atom, DomainText, ProblemText
 
 
@@ -48,6 +50,48 @@ class ProblemIndex:
             Atom(self._predicate_names[predicate], tuple([names[number] for number in row if number >= 0]))
             for predicate, row in zip(predicates.tolist(), rows.tolist(), strict=True)
         ]
+
+    @cached_property
+    def static_rows(self) -> tuple[Ints, Ints]:
+        """The predicates [k] and arguments [k, w] of the static initial atoms."""
+        fluent = self.domain.fluent_predicates
+        return self.rows([atom for atom in self.problem.init if atom.predicate not in fluent])
+
+    @cached_property
+    def counts(self) -> dict[str, tuple[int, ...]]:
+        """The number of initial atoms of each predicate, and of the distinct objects at each argument position."""
+        atoms: dict[str, list[tuple[str, ...]]] = {name: [] for name in self.predicates}
+        for predicate, objects in with_limit_checks(self.problem.init):
+            atoms[predicate].append(objects)
+        return {
+            name: (len(rows), *(len(set(column)) for column in zip(*rows, strict=True))) for name, rows in atoms.items()
+        }
+
+    @cached_property
+    def symmetric_objects(self) -> tuple[Mask, Ints]:
+        """A mask [n] of the objects that only fluents distinguish from another object, and kinds [n], -1 for none."""
+        own = [parameter.name for parameter in self.problem.objects]  # constants are never interchangeable
+        always = self._occurrences(own)
+        kinds: dict[object, list[str]] = {}
+        for parameter in self.problem.objects:
+            kinds.setdefault((parameter.types, always[parameter.name]), []).append(parameter.name)
+        numbers = np.full(len(self.names), -1, np.int32)
+        for kind, names in enumerate(kinds.values()):
+            if len(names) > 1:
+                numbers[[self.numbers[name] for name in names]] = kind
+        return numbers >= 0, numbers
+
+    def _occurrences(self, names: Sequence[str]) -> dict[str, frozenset[tuple[object, ...]]]:
+        """Return each object's static atoms and goal literals, with a gap at its argument position."""
+        fluent = self.domain.fluent_predicates
+        static = ((atom, "") for atom in self.problem.init if atom.predicate not in fluent)
+        found: dict[str, set[tuple[object, ...]]] = {name: set() for name in names}
+        for atom, mark in with_limit_checks([*static, *((atom, sign) for atom, sign in self.problem.goal)]):
+            for name in dict.fromkeys(atom.objects):
+                if name in found:
+                    gaps = (None if other == name else other for other in atom.objects)
+                    found[name].add((mark, atom.predicate, *gaps))
+        return {name: frozenset(own) for name, own in found.items()}
 
     def goal(self, positive: bool) -> list[Atom]:
         """Return the fluent atoms of the goal's positive or negative literals."""

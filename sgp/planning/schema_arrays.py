@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.atom_table import SEVERAL, Indexes
-from sgp.planning.clock import with_limit_checks
 from sgp.planning.joins import EQUATION, Literals, Rows, Schemas, constant_term
 from sgp.planning.operators import CSR
 from sgp.planning.pddl import Atom, Literal, Schema
@@ -22,7 +21,7 @@ _NOTHING = -1
 
 def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas, Indexes]:
     """Return the schemas of a problem, and the atom indexes of joins, with `only_static` of static literals alone."""
-    builder, counts, objects = _Builder(index, only_static), _counts(index), len(index.names)
+    builder, counts, objects = _Builder(index, only_static), index.counts, len(index.names)
     built = [builder.schema(schema, counts) for schema in index.schemas]
     orders = [(number, _NOTHING, steps_of) for number, (_, steps_of) in enumerate(built)]
     for number, schema in () if only_static else enumerate(index.schemas):
@@ -64,16 +63,6 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
         widest=(1 + int(np.diff(ends).max()), int(np.diff(adds.indptr).max()), int(np.diff(deletes.indptr).max())),
     )
     return schemas, indexes
-
-
-def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
-    """Count the initial atoms of each predicate, and the distinct objects at each argument position."""
-    atoms: dict[str, list[tuple[str, ...]]] = {name: [] for name in index.predicates}
-    for predicate, objects in with_limit_checks(index.problem.init):
-        atoms[predicate].append(objects)
-    return {
-        name: (len(rows), *(len(set(column)) for column in zip(*rows, strict=True))) for name, rows in atoms.items()
-    }
 
 
 def _binding_order(

@@ -8,16 +8,13 @@ interchangeable objects, the representative takes the objects of each class in o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from sgp.compilation import compiled, kernel
-from sgp.planning.clock import with_limit_checks
 from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_key, hash_step, mix
 from sgp.planning.operators import half_identity, has, is_in, true_atoms
-from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import ProblemIndex
 
 _KIND, _FLUENT = np.uint64(1), np.uint64(2)  # hash seeds of kinds and of atoms
@@ -38,7 +35,7 @@ class Symmetry(NamedTuple):
     @classmethod
     def of(cls, index: ProblemIndex, predicates: Ints, arguments: Ints) -> Symmetry:
         """Build the symmetry of a problem; fluents have predicates [a], -1 for none, and arguments [a, w]."""
-        symmetric, kinds = symmetric_objects(index)
+        symmetric, kinds = index.symmetric_objects
         if not symmetric.any():
             return NO_SYMMETRY
         marks = _marks(symmetric, predicates, arguments)
@@ -50,34 +47,6 @@ NO_SYMMETRY = Symmetry(
     np.zeros(0, np.bool_), np.zeros(0, np.uint64), np.zeros(0, np.bool_), np.zeros((0, 0), np.int32), _NO_MARKS
 )
 """No objects: every action is its own representative."""
-
-
-def symmetric_objects(index: ProblemIndex) -> tuple[Mask, Ints]:
-    """Return a mask [n] of objects that only fluents distinguish from another object, and kinds, -1 for none."""
-    own = [parameter.name for parameter in index.problem.objects]  # constants are never interchangeable
-    fluent = index.domain.fluent_predicates
-    static = ((atom, "") for atom in index.problem.init if atom.predicate not in fluent)
-    always = _occurrences(own, [*static, *((atom, sign) for atom, sign in index.problem.goal)])
-    kinds: dict[object, list[str]] = {}
-    for parameter in index.problem.objects:
-        kinds.setdefault((parameter.types, always[parameter.name]), []).append(parameter.name)
-    numbers = np.full(len(index.names), -1, np.int32)
-    for kind, names in enumerate(kinds.values()):
-        if len(names) > 1:
-            numbers[[index.numbers[name] for name in names]] = kind
-    return numbers >= 0, numbers
-
-
-def _occurrences(
-    names: Iterable[str], atoms: Iterable[tuple[Atom, object]]
-) -> dict[str, frozenset[tuple[object, ...]]]:
-    """Return the marked atoms of each object, with a gap at its argument position."""
-    found: dict[str, set[tuple[object, ...]]] = {name: set() for name in names}
-    for atom, mark in with_limit_checks(atoms):
-        for name in dict.fromkeys(atom.objects):
-            if name in found:
-                found[name].add((mark, atom.predicate, *(None if other == name else other for other in atom.objects)))
-    return {name: frozenset(own) for name, own in found.items()}
 
 
 @kernel

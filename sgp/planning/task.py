@@ -26,7 +26,6 @@ from sgp.planning.operators import identity_changes, symmetric_difference
 from sgp.planning.pddl import Problem, format_problem, require_plain_names, require_problem
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.states import FEW_FLUENTS, State, States
-from sgp.planning.symmetry import symmetric_objects
 from sgp.planning.width_search import ACTION, LENGTH, ONE_STEP, PARENT, SearchLimits, SearchResult
 
 Mode = OneOf["grounded", "lifted"]
@@ -118,7 +117,7 @@ class Task:
     @cached_property
     def symmetric_objects(self) -> tuple[Mask, Ints]:
         """The objects [n] that only fluents distinguish from another, and their kinds."""
-        return symmetric_objects(self._index)
+        return self._index.symmetric_objects
 
     @cached_property
     def model(self) -> GroundModel | None:
