@@ -89,7 +89,7 @@ def forget(page: str, *what: str) -> None:
 def show_changed(page: str, found: Mapping[str, Any], before: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The result of another weight compared with the rollout before, further factors, and the way back."""
     words = f"With the weight of “{found['words']}” times {found['factor']:g}: {ending(found['data'])}"
-    st.info(plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
+    st.info(plain(f"{words} (original rollout: {ending(before)}); {difference(found['data'], before)}."))
     offer_factor(page, {name: found[name] for name in ("branch", "request", "words", "factor")}, asking)
     if st.button("Restore the learned weight"):
         forget(page, CHANGED)
@@ -100,7 +100,7 @@ def difference(data: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """The step from which a rollout differs from another one."""
     mine, other = ([jump(each, step) for step in each["steps"]] for each in (data, before))
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))
-    return "all choices are the same" if mine == other else f"the choices differ from step {same + 1} on"
+    return "the choices are those of the original" if mine == other else f"the choices differ from step {same + 1} on"
 
 
 def jump(data: Mapping[str, Any], step: Mapping[str, Any]) -> list[str]:

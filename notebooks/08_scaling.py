@@ -53,8 +53,8 @@ import sgp
 # ## What was measured, beside Table 1
 #
 # *Scale* is the largest size at which coverage reaches .3, *SumCov* the sum of coverages up to it. ≥: the curve was cut
-# before coverage fell. n is the number of problems along a curve; each size has as many as a 90 % interval of .05
-# needs.
+# before coverage was below .3 for two sizes in a row. n is the number of problems along a curve; each size has as many
+# as a 90 % interval of .05 needs.
 
 # %%
 scaling = sgp.load_scores("measured/scaling")

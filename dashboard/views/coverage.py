@@ -33,7 +33,8 @@ LETTER = 7  # pixels of a letter in the table, about
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted if 0), and the 95 % \
 Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
-Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort, a cell to list its failures."""
+Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort."""
+CELLS = "Click a cell to list its failures."
 PAPER = """After "paper": the published value, measured on the same number of other instances of the same sizes; its \
 interval is computed here."""
 ROWS = """Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best \
@@ -320,8 +321,10 @@ def main() -> None:
     show_table(covered, places, st.session_state["planners"])
     theirs = sources.published()
     printed = set(places) & set(zip(theirs["domain"], theirs["split"], strict=True))
-    st.caption(" ".join([READING, *[PAPER] * bool(printed), ROWS if known else NO_REFERENCE]))
-    show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
+    chosen = suite, tuple(chosen_splits), tuple(domains), tuple(planners)
+    stored = not attempts_of(chosen).empty
+    st.caption(" ".join([READING, *[CELLS] * stored, *[PAPER] * bool(printed), ROWS if known else NO_REFERENCE]))
+    show_attempts_of(chosen)
 
 
 @st.fragment  # another view does not change the table

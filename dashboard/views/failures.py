@@ -174,7 +174,7 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
         for each in (f"as large as in training ({SMALLER})", f"larger ({LARGER})")
     )
     return (
-        f"<h3>Why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
+        f"<h3>An example: why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
         f"<p>{escape(found.sentence)} (Measured by <code>sgp evaluate --diagnose</code>.)</p>"
         f'<table class="failures"><thead><tr><th scope="col">share</th>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
@@ -240,7 +240,8 @@ def show_recorded() -> None:
     shown.sort(key=interest)
     st.caption(
         f"{len(shown)} of {sum(map(asked, LIBRARY.rollouts))} recorded rollouts of these domains and planners "
-        f"{'failed' if present <= set(kinds) else 'failed in one of these ways'}; those of the best planners first. "
+        f"{'failed' if present <= set(kinds) else 'failed in one of these ways'}; those of planners with the "
+        "most solved recordings first. "
         "Click a title to open the player at the failure, a step number to open that step."
     )
     subjects = in_order((each.about.domain, each.about.planner) for each, _ in shown)
@@ -250,7 +251,7 @@ def show_recorded() -> None:
         show_counts(
             Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
             list(sgp.analysis.FailureKind),
-            "what happened",
+            "what happened (first that applies)",
         )
         show_meanings()
     stamp = sources.stamp()

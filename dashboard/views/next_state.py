@@ -17,8 +17,9 @@ STYLE = f"<style>{css('next_state')}</style>"
 SIGNS = {"+": "more", "-": "less", "≠": ""}
 MOST_DIFFERENCES = 6
 MINUS = "\N{MINUS SIGN}"
-POOLS = """States among which the true next state is to be found, at most 128. **paper**: drawn from the same domain. \
-**hard**: the current state, all its successors, further states in breadth-first order."""
+POOLS = """States among which the true next state is to be found, at most 128. **paper**: random states of the same \
+problem (of the whole domain if single transitions are held out). **hard**: the current state, all its successors, \
+further states in breadth-first order."""
 READING = f"""Below: the states nearest to the model's prediction, with the cosine similarity to it. A hit: the true \
 next state is the nearest. **+**: true only in this state, **{MINUS}**: true only in the true next state."""
 # Streamlit takes drawings out of HTML; every word in these was escaped where they were made.
@@ -78,7 +79,7 @@ def chart(
 
     for same, name, colour, symbol in (
         (False, "states of other problems", "#8888", "circle-open"),
-        (True, f"{escape(own)}, training states", "#888f", "circle"),
+        (True, f"other states of {escape(own)}", "#888f", "circle"),
     ):
         if some := [point for state, point in model.training if (file.problem_of(state) == own) == same]:
             add(some, name, {"size": 5, "color": colour, "symbol": symbol}, hoverinfo="skip")

@@ -14,6 +14,8 @@ from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
 from sgp.viewer.library import model_title
 
+LAMA = "fast-downward lama-first"
+
 LIBRARY = sources.library()  # once a request: it looks at every file
 NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
 DECODING = "Decoding"  # the choice between rollouts that differ in nothing else
@@ -101,7 +103,7 @@ def choose(name: str, title: str) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
-    """The coverage of every measured planner on the splits of a domain, the best on `split` first."""
+    """The coverage of measured planners on the splits of a domain: `own` and LAMA first, then the best on `split`."""
     scores = sources.measured()
     place = (scores["domain"] == domain) & (scores["suite"] == suite)
     covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
@@ -113,6 +115,7 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
         shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
         rows.append({"planner": planner, "about": sources.about(planner), "own": planner == own.title, "cells": shown})
     rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
+    rows.sort(key=lambda row: 0 if row["own"] else 1 if row["planner"] == LAMA else 2)
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
 
 

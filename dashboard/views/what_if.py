@@ -163,8 +163,8 @@ def offer_training(start: Mapping[str, Any]) -> None:
     """Offer to train a model that has no stored run."""
     about = start["about"]
     st.info(
-        f"To plan on, this model must be trained first: no stored run of {about.model} for {about.domain} was found. "
-        "Training runs in a separate process and can be cancelled."
+        f"To continue from another choice, train this model first: no stored run of {about.model} for {about.domain} "
+        "was found. Training runs in a separate process and can be cancelled."
     )
     if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
         facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}

@@ -282,8 +282,8 @@ DIAGNOSED = {
     "expert_top1": "decisions with the expert's action ranked first",
     "indistinguishable": "candidates that the model cannot tell from another one",
     "unseen": "features of a state that did not occur in training",
-    "perfect_coverage": "problems solved if every prediction were perfect",
-    "coverage": "problems solved",
+    "perfect_coverage": "problems solved by greedy decoding if every prediction were perfect",
+    "coverage": "problems solved by the planner",
 }  # metrics of `sgp evaluate --diagnose`, in words
 
 
@@ -308,9 +308,15 @@ def diagnose_splits(scores: pd.DataFrame, smaller: str, larger: str) -> Diagnosi
     shares = {metric: (float(means[metric, smaller]), float(means[metric, larger])) for metric in DIAGNOSED}
     (few, many), (_, perfect), (_, solved) = (shares[each] for each in ("expert_top1", "perfect_coverage", "coverage"))
     sentence = (
-        f"The model ranks the expert's action first in {percent(few)} of the decisions on problems as large as in "
-        f"training, and in {percent(many)} on larger ones. It leaves {percent(1 - solved)} of the larger problems "
-        f"unsolved. Greedy decoding would leave {percent(1 - perfect)} unsolved even with perfect predictions: these "
-        "fail because of the features or the decoding."
+        f"In the states of expert plans, the model ranks the expert's action first in {percent(few)} of the decisions "
+        f"on problems as large as in training, and in {percent(many)} on larger ones. It leaves {percent(1 - solved)} "
+        "of the larger problems unsolved. "
     )
+    if perfect < 1:
+        sentence += (
+            f"Even with perfect predictions, greedy decoding would leave {percent(1 - perfect)} unsolved, because of "
+            "the features or the decoding."
+        )
+    else:
+        sentence += "With perfect predictions, greedy decoding would solve all: the predictions are wrong."
     return Diagnosis(sentence, shares)

@@ -248,7 +248,9 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
     if len(theirs):
-        dashed = "; dashed: the published Scale of gnn-value, for each validation" if metric == "coverage" else ""
+        dashed = (
+            "; vertical dashes: the published Scale of gnn-value, for each validation" if metric == "coverage" else ""
+        )
         title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
     figure = _lines(frame, title, "objects", shown.title)
     if any(trace.line.width and trace.line.width > 2 for trace in figure.data):
@@ -319,7 +321,7 @@ def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "p
     figure = px.scatter(
         frame.assign(name=frame["domain"].map(escape)), x="x", y="y", color="name", symbol="name", opacity=0.7,
         color_discrete_sequence=COLOURS, symbol_sequence=SYMBOLS, custom_data=place, text="words",
-        template="plotly_white", title=_counts(pairs), height=520,
+        template="plotly_white", title=_counts(pairs, across, up), height=520,
     )  # fmt: skip
     figure.update_traces(mode="markers", marker_size=8, hovertemplate="%{text}<extra></extra>")
     rule = {"type": "line", "line": {"color": "#8a8f98", "width": 1, "dash": "dot"}}
@@ -339,13 +341,13 @@ def _number(value: float) -> str:
     return "not solved" if pd.isna(value) else f"{value:.3g}"
 
 
-def _counts(pairs: pd.DataFrame) -> str:
-    """Who solved how many, in words."""
+def _counts(pairs: pd.DataFrame, across: str, up: str) -> str:
+    """Who solved how many, in words; `across` and `up` are the planners of the axes."""
     x, y = pairs["x"].notna(), pairs["y"].notna()
     less, more = (pairs["x"] < pairs["y"]).sum(), (pairs["y"] < pairs["x"]).sum()
     return (
-        f"n = {len(pairs)}: both solve {(x & y).sum()} (x-axis lower {less}, y-axis lower {more}), "
-        f"only x-axis {(x & ~y).sum()}, only y-axis {(~x & y).sum()}, neither {(~x & ~y).sum()}"
+        f"n = {len(pairs)}: both solve {(x & y).sum()} ({escape(across)} lower in {less}, {escape(up)} in {more}),<br>"
+        f"only {escape(across)} {(x & ~y).sum()}, only {escape(up)} {(~x & y).sum()}, neither {(~x & ~y).sum()}"
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgp.viewer.pictures import Picture
 
 REFERENCES = ("fast-downward", "goal-count")  # methods that learn nothing, shown beside every other
-NO_REFERENCE = "Fast Downward and goal count, the references, were not measured on this suite."
+NO_REFERENCE = "Fast Downward and goal count, the references, were not measured on this whole suite."
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 _DIAGNOSTICS = (
     *("expert_top1", "expert_top3", "expert_rank", "indistinguishable", "unseen", "perfect_coverage"),

@@ -45,21 +45,21 @@ function board(rollout, { drawing, goal }) {
   function renderExpected(step, width) {
     const { changes, nothing } = step?.expects ?? { changes: [], nothing: 0 };
     const scores = [...new Set([...changes.map(([, , score]) => score), ...(nothing > 0 ? [nothing] : [])])].sort((one, other) => other - one);
-    const groups = scores.map((score) => h("span", {}, `${score.toFixed(2)} × `,
+    const groups = scores.map((score) => h("span", {}, `(${score.toFixed(2)}): `,
       ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
         h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "]),
       ...(score === nothing ? ["no change"] : []))); // prettier-ignore
-    let room = width - 120; // pixels, without the words before the groups
+    let room = width - 150; // pixels, without the words before the groups
     const wide = (group) => [...group.children].reduce((sum, atom) => sum + atom.textContent.length * 7.3 + 11, 8) + (group.children.length ? 32 : 90);
     const fitting = groups.findIndex((each, place) => (room -= wide(each)) < (place < groups.length - 1 ? 55 : 0)); // the button's
     const shown = fitting < 0 ? groups.length : Math.max(1, fitting);
     const showAll = () => {
-      expects.replaceChildren("Prediction ≈ ", ...groups);
+      expects.replaceChildren("Predicted effects ", ...groups);
       expects.classList.add("all");
     };
     const more = shown < groups.length ? [h("button", { type: "button", onclick: showAll }, `${groups.length - shown} more`)] : [];
     expects.classList.remove("all");
-    expects.replaceChildren(...(groups.length ? ["Prediction ≈ ", ...groups.slice(0, shown), ...more] : []));
+    expects.replaceChildren(...(groups.length ? ["Predicted effects ", ...groups.slice(0, shown), ...more] : []));
   }
 
   function renderGoals(at) {

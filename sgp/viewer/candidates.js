@@ -6,11 +6,11 @@ const ROWS_MOVING = 14; // of them, what fits into the table: the others follow 
 const MARKS = {
   chosen: ["✔", "chosen", "the planner moves there"],
   goal: ["★", "goal", "all goals are satisfied there"],
-  tied: ["=", "tied", "same cost as another candidate, the lowest of those considered"],
+  tied: ["=", "tied", "shares the lowest cost of the available candidates with another one"],
   visited: ["↺", "visited", "its state was visited before"],
   collapsed: ["≡", "same as", "identical to that candidate for the model; only one of them is considered"],
   rejected: ["✕", "rejected", "the model assigns infinite cost"],
-  expert: ["▲", "expert", "leads to a later state of the expert's plan than any reached so far"],
+  expert: ["▲", "expert", "leads to a later state of the expert's plan than any passed so far"],
   forced: ["⚑", "override", "taken because of an override, not chosen by the model"],
   best: ["◆", "optimal", "proved to be on a shortest plan"],
   beam: ["∥", "beam", "kept in the beam beside the chosen one"],
@@ -22,7 +22,7 @@ const MEANINGS = {
   cost: "what the model gives the candidate: the lower, the better",
   "Δ to lowest": "cost above the lowest",
   "path cost": "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
-  "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound; unknown: no bound was found",
+  "actions left": "length of a shortest plan from there; two numbers are a lower and an upper bound, ≥ a lower bound alone; unknown: no bound was found; ?: hidden while you retry",
   "open goals": "goals that are not satisfied there",
 };
 /** The columns and marks of the table with their meanings. */

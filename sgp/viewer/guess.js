@@ -85,6 +85,10 @@ export function mountGuess(host, rollout, options = {}) {
     return guesses.has(at) || choices[at].length < 2;
   }
 
+  /** Whether the expert's plan passes the state of a decision. */
+  const passes = (at) => Boolean(rollout.expert?.passes[at]);
+  /** The rank of a candidate among those that can be chosen. */
+  const rankOf = (at, candidate) => 1 + choices[at].filter((each) => each.rank < candidate.rank).length;
   const models = (step) => step.candidates[step.chosen];
   const equal = (step, candidate) => candidate.gap !== null && candidate.gap === models(step).gap;
   const experts = (candidate) => candidate.marks.includes("expert");
@@ -110,10 +114,11 @@ export function mountGuess(host, rollout, options = {}) {
 
   function choice(step, candidate, which, known, guessed) {
     const rank = candidate.rank - 1;
+    const at = walk.at;
     const [yours, taken] = [known && guessed === rank, known && rank === step.chosen];
     const said = known
       ? [...(yours ? [badge("●", "you")] : []), ...(taken ? [badge("✔", "model")] : []),
-         ...(experts(candidate) ? [badge("▲", "expert")] : []), ` rank ${candidate.rank}${over(step, candidate)}`] // prettier-ignore
+         ...(experts(candidate) ? [badge("▲", "expert")] : []), ` rank ${rankOf(at, candidate)}${over(step, candidate)}`] // prettier-ignore
       : [];
     const english = inWords(candidate);
     return h("button", { type: "button", class: ["choice", yours && "yours", taken && "models"].filter(Boolean).join(" "),
@@ -138,22 +143,22 @@ export function mountGuess(host, rollout, options = {}) {
     const yours = step.candidates[guessed];
     const agreed = guessed === step.chosen ? ["Yes: the model chooses ", taken, " too"]
       : equal(step, yours) ? ["Equally good: the model chooses ", taken, " at the same cost"]
-      : ["No: the model chooses ", taken, `; it ranks your action ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
-    const known = step.candidates.some(experts);
+      : ["No: the model chooses ", taken, `; it ranks your action ${rankOf(at, yours)} of ${choices[at].length}`]; // prettier-ignore
+    const known = passes(at);
     const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert chooses your action too" : "the expert does not choose your action";
     const loss = lossInWords(rollout.frames[at].left, yours);
-    return [...agreed, `; ${also}.${loss ? ` As for your action, ${loss}.` : ""} Press → to continue.`];
+    return [...agreed, `; ${also}.${loss ? ` Your action: ${loss.replace(/^it is /, "")}.` : ""} Press → to continue.`];
   }
 
   /** The running score in words. */
   function scored() {
-    const steps = [...guesses].filter(([, rank]) => rank !== null).map(([at, rank]) => [rollout.steps[at], rollout.steps[at].candidates[rank]]);
+    const steps = [...guesses].filter(([, rank]) => rank !== null).map(([at, rank]) => [rollout.steps[at], rollout.steps[at].candidates[rank], at]);
     if (!steps.length) return ["No guess yet"];
     const met = steps.filter(([step, yours]) => equal(step, yours) || yours === models(step)).length;
-    const led = steps.filter(([step]) => step.candidates.some(experts));
+    const led = steps.filter(([, , at]) => passes(at));
     const followed = led.filter(([, yours]) => experts(yours)).length;
     const its = led.filter(([step]) => experts(models(step))).length;
-    const beside = led.length ? [" · the expert's ", h("b", {}, `${followed} of ${led.length}`), ` (the model takes ${its} of them)`] : [];
+    const beside = led.length ? [" · the expert's ", h("b", {}, `${followed} of ${led.length}`), ` (in ${its} of these the model agrees with the expert)`] : [];
     return ["Your choice was the model's ", h("b", {}, `${met} of ${steps.length}`), ...beside];
   }
 

@@ -192,8 +192,11 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
       const candidate = rollout.steps[at].candidates[each[0]];
       return { index, at: place(each.slice(1)), members: [candidate], words: String(candidate.rank), chosen: each[0] === rollout.steps[at].chosen };
     });
+    const width = (group) => 0.6 * letter * (group.words.length + 0.5);
+    const leftward = (group) => group.at[0] + 6 + width(group) > MAP.width;
+    const start = (group) => group.at[0] + (leftward(group) ? -6 - width(group) : 6);
     const overlap = (one, other) => Math.abs(one.at[1] - other.at[1]) < 0.8 * letter &&
-      one.at[0] < other.at[0] + 0.6 * letter * (other.words.length + 0.5) && other.at[0] < one.at[0] + 0.6 * letter * (one.words.length + 0.5); // prettier-ignore
+      start(one) < start(other) + width(other) && start(other) < start(one) + width(one); // prettier-ignore
     const pair = () => groups.flatMap((one, first) => groups.slice(first + 1).map((other) => [one, other])).find((both) => overlap(...both));
     for (let both = pair(); both; both = pair()) {
       const [kept, gone] = both[1].chosen ? [both[1], both[0]] : both;
@@ -201,7 +204,12 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
       kept.words = rangesOf(kept.members, () => "");
       groups.splice(groups.indexOf(gone), 1);
     }
-    for (const { index, words } of groups) points[index].label.textContent = words;
+    for (const group of groups) {
+      const { label } = points[group.index];
+      label.textContent = group.words;
+      label.setAttribute("x", leftward(group) ? -6 : 6);
+      label.setAttribute("text-anchor", leftward(group) ? "end" : "start");
+    }
   }
 
   /** From the state, or the transition before, to the candidate that is looked at. */
@@ -225,8 +233,8 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   }
 
   function notesOn(step, coincides) {
-    const notes = isFar(step) ? [`Far from training: the nearest point (${isShown(map.context[step.nearest]) ? "×" : "outside this section"}) is at ${farther(step.distance, map.usual)}.`] : [];
-    if (coincides) notes.push("The chosen state is drawn where the current one is (ring).");
+    const notes = isFar(step) ? [`Far from training: the nearest of its ${map.of} (${isShown(map.context[step.nearest]) ? "×" : "out of view"}) is at ${farther(step.distance, map.usual)}.`] : [];
+    if (coincides) notes.push("Ring: the chosen state lies on the current one.");
     return notes.join(" ");
   }
 
@@ -237,5 +245,5 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
 
 /** A distance beside the 99th percentile of distances between a training point and the next one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times the 99th percentile in training` : "a distance, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times the 99th percentile of distances between neighbors in training` : "a distance, while the training points coincide";
 }

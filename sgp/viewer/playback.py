@@ -77,7 +77,13 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
     plan = [action for line in head.get("expert") or () for action in parse_plan(line, "expert")]
     expert = Expert(expert_states(text, states[0], plan)) if plan else None
     places = [expert.place(state) if expert else None for state in states]  # on the expert's path
-    furthest = list(accumulate((place or 0 for place in places[1:]), max, initial=0))
+    taken = [record["candidates"][record["chosen"]]["actions"] for record in recorded.steps]
+    within = [
+        expert.furthest(text, state, actions[:-1]) if expert else 0
+        for state, actions in zip(states, taken, strict=False)
+    ]
+    ends = (max(place or 0, inner) for place, inner in zip(places[1:], within, strict=True))
+    furthest = list(accumulate(ends, max, initial=0))
     rivals = [
         runners_up(
             [cost_of(each) for each in record["candidates"]],
@@ -198,7 +204,13 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         "steps": steps,
         "plateau": plateau([frame["open"] for frame in frames]),
         "marks": _marks(recorded, left),
-        "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
+        "expert": {
+            "length": expert.length,
+            "divergences": divergences(places),
+            "passes": [place is not None for place in places],
+        }
+        if expert
+        else None,
         "map": map_of(recorded, orders, projected),
     }
 
@@ -424,6 +436,13 @@ class Expert:
     def place(self, state: State) -> int | None:
         """The number of the expert's actions before a state; None if the expert never reaches it."""
         return self._places.get(state) if len(state) in self._sizes else None
+
+    def furthest(self, text: DomainText, state: State, lines: Iterable[str]) -> int:
+        """The most actions of the expert before a state that recorded actions pass through; 0 if it reaches none."""
+        actions = [Action(*atom_of(line)) for line in lines]
+        if not all(action.name in text.schemas for action in actions):  # compiled cases of an action
+            return 0
+        return max(self.place(each) or 0 for each in expert_states(text, state, actions))
 
 
 def divergences(places: Sequence[int | None]) -> list[int]:

@@ -17,6 +17,7 @@ const KEYS = [
   ["z", "toggle large view"],
 ];
 const BRANCH_KEY = ["b", "branch: continue from the selected candidate instead of the chosen one"]; // where the host can plan
+const EXPERT = "The expert is a classical planner: for bundled suites A* with LM-cut, whose plans are shortest, or where it takes too long greedy best-first search with the FF heuristic, whose plans may be long.";
 const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +
@@ -104,7 +105,7 @@ export function mount(host, rollout, options = {}) {
       h("span", {}, rollout.model),
       h("span", { class: "outcome" }, `${symbol} ${ending}, ${plural(rollout.length, "action")}`),
       rollout.reason && rollout.outcome !== "horizon" ? h("span", {}, rollout.reason) : "", // the outcome says the limit
-      rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
+      rollout.expert ? h("span", { title: EXPERT }, beside(rollout.expert)) : "",
     ),
     h("div", { class: "grid" },
       h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : mapless ? curves : ""))),

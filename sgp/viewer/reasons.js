@@ -56,13 +56,21 @@ function saidOfChosen(step, candidate, rank) {
   return `, the lowest${ties}${beyond}`;
 }
 
+/** How many candidates of a step were not available, by why. */
+function unavailableInWords(step) {
+  const marked = step.unavailable.map((each) => step.candidates[each].marks);
+  const kinds = [["visited", "already visited"], ["collapsed", "identical to another one for the model"], ["rejected", "rejected by the model"]];
+  const counts = kinds.map(([mark, words], place) => [marked.filter((each) => each.includes(mark) && !kinds.slice(0, place).some(([before]) => each.includes(before))).length, words]);
+  return counts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`).join(", ");
+}
+
 /** Why there are no reasons against a candidate, or "" where there are some. */
 function unexplained(step, other) {
   if (!step) return "Rollout finished.";
   if (step.because) return `Chosen by ${step.because}.`;
-  if (other === null) return "This was the only unvisited successor.";
+  if (other === null) return step.candidates.length === 1 ? "This was the only candidate." : `No other candidate was available: ${unavailableInWords(step)}.`;
   if (explanationOf(step, other)) return "";
-  if (step.unavailable.includes(other)) return `Rank ${other + 1} was not available.`;
+  if (step.unavailable.includes(other)) return `Rank ${other + 1} was not available${saidOfOther(step, step.candidates[other]).replace(/^[^;]*/, "")}.`;
   const known = step.why.map((each) => each.against + 1);
   if (!known.length) return "No explanation was recorded for this choice.";
   return `Not explained against rank ${other + 1}; only against ${known.length === 1 ? "rank" : "ranks"} ${known.join(", ")}.`;
@@ -78,7 +86,9 @@ export function reasonsInWords(step, other, name, feature, inBrief) {
   const shown = inBrief ? briefly(names) : names;
   const part = (place, sign, words) => {
     const all = found.reasons.reduce((sum, [, , , share]) => sum + (sign * share > 0 ? share : 0), 0);
-    return `; most ${words}: “${shown[place]}” (${Math.round((100 * sides[place][3]) / all)} % of all ${words})`;
+    const [, own, others] = sides[place];
+    const whose = own < others ? "the alternative's " : "";
+    return `; most ${words}: ${whose}“${shown[place]}” (${Math.round((100 * sides[place][3]) / all)} % of all ${words})`;
   };
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
   const because = sides[0] ? part(0, -1, "in favor") : "; none of the listed features is in favor";

@@ -110,10 +110,10 @@ const STYLE = `
 .sgp .beside { display: flex; flex-direction: column; gap: 8px; min-width: 0; min-height: 0; } .sgp .beside > * { flex: none; } .sgp .beside > :last-child { flex: 1; }
 .sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
 .sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
-.sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; }
-.sgp .coverage :is(th, td) { padding-right: 4px; } .sgp .coverage thead th { font-size: 11px; } .sgp .coverage thead small { white-space: normal; }
+.sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; min-width: 84px; }
+.sgp .coverage :is(th, td) { padding-right: 4px; } .sgp .coverage thead th { font-size: 11px; } .sgp .coverage thead small { white-space: normal; } .sgp .coverage table { table-layout: auto; }
 .sgp .coverage td b { font-weight: 400; } .sgp .coverage .own { background: var(--here); } .sgp .coverage .own th, .sgp .coverage .own b { font-weight: 700; }
-.sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; overflow-wrap: anywhere; }
+.sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
 .sgp .below .curves text { font-size: 15px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }

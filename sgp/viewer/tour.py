@@ -252,8 +252,8 @@ class Tour:
         """The numbers of measured problems by size."""
         unsolved = [each for each, ((solved, _), _) in self._solved.items() if not solved]
         beyond = [each for each in unsolved if set(self.sizes[self.sizes.index(each) :]) <= set(unsolved)]
-        larger = [pair for each, pair in self._solved.items() if each > self._largest_trained]
-        totals = [[sum(counts) for counts in zip(*method, strict=True)] for method in zip(*larger, strict=True)]
+        tested = [select(each, split="extrapolation")["solved"] for each in self._attempts]
+        totals = [(int(each.sum()), len(each)) for each in tested]
         here, beyond_training = ([f"{some} of {all_}" for some, all_ in pair] for pair in (self._solved[size], totals))
         return {
             "size": size,
@@ -275,10 +275,13 @@ class Tour:
         experts = [place for place, number in enumerate(order, start=1) if "expert" in candidates[number]["marks"]]
         expert = f"; the expert's action is ranked {experts[0]}" if experts else ""
         chosen = " ".join(candidates[step["chosen"]]["actions"])
-        visited = sum("visited" in candidates[number]["marks"] for number in order[: rank - 1])
-        why = f" ({visited} of the {rank - 1} ranked before it lead to visited states)" if visited else ""
+        before = [candidates[number] for number in order[: rank - 1]]
+        idle = sum(not each["add"] and not each["delete"] for each in before)
+        visited = sum("visited" in each["marks"] for each in before) - idle
+        parts = [f"{idle} without an effect"] * bool(idle) + [f"{visited} to visited states"] * bool(visited)
+        why = f" ({rank - 1} before it, {' and '.join(parts)})" if parts else ""
         if not all({"visited", "collapsed"} & {*candidates[number]["marks"]} for number in order[: rank - 1]):
-            why += "; beam search follows another path than the nearest unvisited successor"
+            why += "; beam search prefers a path with a smaller sum of distances"
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
             f"{rank} of {len(candidates)}{why}{expert}."
@@ -303,8 +306,9 @@ class Tour:
         return {
             "equal_objects": f"{'; '.join(groups)}." if groups else "None: each object has a colour of its own.",
             "map_answer": f"{'Yes' if this else 'No'}; in {agreeing} of the {steps} decisions of this plan it is.",
-            "plan_answer": f"In {steps - nearest} of {steps} decisions; elsewhere, a rank above 1 means that "
-            f"all successors before were visited. The plan has {steps} actions, a shortest one {shortest:g}.",
+            "plan_answer": f"In {steps - nearest} of {steps} decisions; {'elsewhere, ' if nearest < steps else ''}"
+            f"a rank above 1 means that all successors ranked before were visited. The plan has {steps} actions, a "
+            f"shortest one {shortest:g}.",
             "perfect": "This was not measured."
             if diagnosis is None
             else f"No: with perfect predictions {percent(diagnosis.shares['perfect_coverage'][1])} of the larger "

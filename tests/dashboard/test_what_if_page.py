@@ -120,7 +120,7 @@ def test_a_feature_shows_the_training_that_gave_its_weight_and_plans_with_anothe
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     same = app.session_state["what if reweighted"]["data"]
     assert [each["chosen"] for each in same["steps"]] == [each["chosen"] for each in before["steps"]]
-    assert "all choices are the same" in words(app)
+    assert "the choices are those of the original" in words(app)
     app.number_input[0].set_value(-1.0)
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     turned = app.session_state["what if reweighted"]["data"]

@@ -64,7 +64,7 @@ def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_mar
     assert list(zip(points.x, points.y, strict=True)) == [(15, 12), (edge, 30)]
     assert edge > 30
     assert [list(each) for each in points.customdata] == [["<d>", "s", "x", "p1"], ["<d>", "s", "x", "p2"]]
-    counted = "n = 2: both solve 1 (x-axis lower 0, y-axis lower 1), only x-axis 0, only y-axis 1, neither 0"
+    counted = "n = 2: both solve 1 (m one lower in 0, m other in 1),<br>only m one 0, only m other 1, neither 0"
     assert figure.layout.title.text == counted
     assert points.name == "&lt;d&gt;"
     figure = two_planners(attempts_frame([tried(ONE, "p1", 1)]), ONE, OTHER, "seconds")

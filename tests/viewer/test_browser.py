@@ -269,7 +269,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     file.write_text(json.dumps(made))
     page = open_page(hostile)
     notes = page.locator(".map .notes")
-    assert notes.inner_text() == "The chosen state is drawn where the current one is (ring)."
+    assert notes.inner_text() == "Ring: the chosen state lies on the current one."
     assert "candidates (the 1 cheapest of 2)" in page.locator(".map .legend").inner_text()
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
@@ -277,7 +277,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is at 2.5 times the 99th percentile in training."
+    far = ") is at 2.5 times the 99th percentile of distances between neighbors in training."
     assert far in page.locator(".map .notes").inner_text()
     step["distance"] = 1.5
     file.write_text(json.dumps(made))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import sgp
@@ -15,7 +16,8 @@ from sgp.domains import draw_series, get_domain
 from sgp.domains.domain import Scene
 from sgp.errors import InputError, PddlError, StoreError
 from sgp.planning.pddl import parse_plan, read_domain, read_problem
-from sgp.planning.task import replay
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.task import Successor, replay
 from sgp.viewer.comparison import Branch, Override, branch_rows, comparison, expert_rollout, override_words
 from sgp.viewer.playback import divergences, expert_states, plateau, playback, rank_order
 from tests.planning.test_planner import by_name
@@ -127,6 +129,21 @@ def test_costs_that_differ_by_rounding_keep_the_order_of_the_candidates():
     assert rank_order([3.0, 2.0 + 1e-9, 1.0, math.inf, 2.0, math.inf]) == [2, 1, 4, 0, 3, 5]
 
 
+def test_states_within_a_jump_count_as_passed(three_blocks):
+    """A candidate that goes back to the expert's state within a jump is not marked as the expert's."""
+    there, away, back = parse_plan("(unstack c a)\n(stack c b)\n(unstack c b)")
+    inner = three_blocks.apply(three_blocks.init, there)
+    end = three_blocks.apply(inner, away)
+
+    def step(state, successor):
+        return Step(state, [successor], np.zeros(1), None, np.array([Mark.CHOSEN], np.uint8), 0)
+
+    steps = step(three_blocks.init, Successor((there, away), end)), step(end, Successor((back,), inner))
+    data = playback(as_recorded(Rollout(three_blocks, steps, Outcome.HORIZON), EXPERT))
+    assert data["expert"]["passes"] == [True, False, True]
+    assert [each["candidates"][0]["marks"] for each in data["steps"]] == [["chosen"], ["chosen"]]
+
+
 PLATEAUS = [([3, 2, 1, 0], None), ([3, 3, 2, 2, 3, 2, 1, 0], (2, 5)), ([2, 3, 3, 3], (0, 3)), ([0], None)]
 
 
@@ -144,7 +161,7 @@ def test_candidates_on_the_experts_way_and_steps_that_leave_it_are_marked(solved
     for step in data["steps"]:
         marked = [rank for rank, each in enumerate(step["candidates"]) if "expert" in each["marks"]]
         assert marked == [step["chosen"]]
-    assert data["expert"] == {"length": 6, "divergences": []}
+    assert data["expert"] == {"length": 6, "divergences": [], "passes": [True] * 7}
     assert str(unsolved.plan[0]) == "(pick-up b)"  # the expert begins with (unstack c a)
     data = playback(as_recorded(unsolved, EXPERT))
     assert data["expert"]["divergences"][0] == 0
