@@ -57,6 +57,7 @@ from sgp.planning.domain_matching import are_equivalent
 from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem, parse_plan, read_domain
 from sgp.planning.planner import Limit
+from sgp.planning.policy import Successors
 from sgp.planning.redundant_actions import without_redundant_actions
 from sgp.planning.task import Task, Trajectory
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
@@ -74,6 +75,7 @@ TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
 _SELECTION = {"tolerance": TOLERANCE, "second": "complement", "rounds": "geometric", "split": "as a size"}
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
+MOST_CANDIDATES = 2_000_000  # in the decisions of own plans, which are held in memory with their embeddings
 _DONE = "snapshots.json"
 
 
@@ -388,7 +390,7 @@ class _Trial:
             found = self.own_plans(teacher, number)
             if not found:
                 return
-            plans += found
+            plans = within_memory([*plans, *found], load_planner(teacher).successors)
             if len(before) == len(done):
                 yield number, teacher, plans
 
@@ -436,6 +438,22 @@ class _Trial:
         if not self.rules.multiples:  # the paper's rules have coverage alone
             return validated
         return replace(validated, lengths=larger.lengths, validation_lengths=own)
+
+
+def within_memory(plans: Sequence[Trajectory], successors: Successors) -> list[Trajectory]:
+    """Leave out the plans with the most candidates, so that all others have at most MOST_CANDIDATES together.
+
+    The number of candidates is estimated from the initial state.
+    """
+    counts = np.array([len(plan) * len(successors(plan.task, plan.task.init)) for plan in plans], np.int64)
+    order = np.argsort(counts, kind="stable")
+    kept = order[np.cumsum(counts[order]) <= MOST_CANDIDATES]
+    if len(kept) < len(plans):
+        logger.warning(
+            "%d of %d own plans are left out, because their decisions have too many candidates for the memory",
+            *(len(plans) - len(kept), len(plans)),
+        )
+    return [plans[place] for place in sorted(kept.tolist())]
 
 
 def _with_all_plans(training: Any) -> Any:

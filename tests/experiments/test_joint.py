@@ -17,9 +17,11 @@ from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner, shipped_folders
+from sgp.planning.experts import find_plan
 from sgp.planning.planner import Limit
+from sgp.planning.policy import one_step
 from sgp.planning.strategies import OtherPlanner
-from sgp.planning.task import Task
+from sgp.planning.task import Task, Trajectory
 from tests.evaluation.walking import PDDL, corridor
 
 RULES = joint.DynamicConfig(problems=2, threshold=0.9)
@@ -216,6 +218,19 @@ def test_own_plans_are_of_problems_whose_actions_can_be_instantiated(home, monke
     plans = trial.own_plans(open_run(folder), 1)
     assert all(each.task.model is not None for each in plans)
     assert len(plans) == 2, "the third problem has five times as many objects"
+
+
+def test_own_plans_with_the_most_candidates_are_left_out_where_all_would_need_too_much_memory(monkeypatch, caplog):
+    suite, plans = joint.load_suite("state-centric"), []
+    for problem in suite.problems("gripper", "interpolation")[:3]:
+        task = Task(problem)
+        plans.append(Trajectory.of(task, find_plan(problem).plan))
+    counts = [len(plan) * len(one_step(plan.task, plan.task.init)) for plan in plans]
+    assert joint.within_memory(plans, one_step) == plans
+    monkeypatch.setattr(joint, "MOST_CANDIDATES", sum(counts) - 1)
+    kept = joint.within_memory(plans, one_step)
+    assert kept == [plan for plan, count in zip(plans, counts, strict=True) if count < max(counts)]
+    assert "1 of 3 own plans are left out" in caplog.text
 
 
 def corridors(folder, texts, domain=PDDL):
