@@ -72,7 +72,13 @@ By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 TOLERANCE = 1.02  # qualities of plans count as equal up to this factor
 # Rules by which checkpoints are made and selected.
-_SELECTION = {"tolerance": TOLERANCE, "second": "complement", "rounds": "geometric", "split": "as a size"}
+_SELECTION = {
+    "tolerance": TOLERANCE,
+    "second": "complement",
+    "rounds": "geometric",
+    "split": "as a size",
+    "plans": "reduced",
+}
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
 MOST_CANDIDATES = 2_000_000  # in the decisions of own plans, which are held in memory with their embeddings
