@@ -71,18 +71,28 @@ def lama_table(rows: pd.DataFrame) -> Table:
     }
     limits = " and ".join(f"{limit:g}" for limit in sorted(set(rows["limit"])))
     both = rows.dropna(subset=["length", "lama_length"])
-    lengths = np.exp(np.log(both["length"].astype(float) / both["lama_length"].astype(float)).mean())
     caption = (
         f"Within {limits} s a problem by the clock; plans that VAL accepts. Seconds: of processors, median; ours with "
         "the start of a process, LAMA's first plan with its translator. Ratios: ours over LAMA's where both solved, "
         "median [least, most]."
     )
     if len(both):
-        caption += f" Geometric mean of the ratio of lengths: {lengths:.2f}, over {len(both)} problems."
+        means = [f"{suite} {mean_ratio(found)}" for suite, found in both.groupby("suite", sort=False)]
+        caption += f" Geometric mean of the ratio of lengths: {', '.join(means)}, all {mean_ratio(both)}."
     sizes = pd.cut(rows["size"], [0, 50, 100, 200, 500, 10**9], right=False, labels=SIZES)
     rows = rows.assign(objects=sizes.astype(str), order=sizes.cat.codes).sort_values(["domain", "order"], kind="stable")
     title = "A trained planner against LAMA's first plan"
     return pivot(rows, ("domain", "objects"), "objects", str, title, caption, (), section="suite", extra=extra)
+
+
+def mean_ratio(rows: pd.DataFrame) -> str:
+    """Return the geometric mean of the ratio of plan lengths, its 95 % interval (normal, of the logarithms) and n."""
+    logs = np.log(rows["length"].astype(float) / rows["lama_length"].astype(float))
+    interval = ""
+    if len(logs) > 1:
+        low, high = np.exp(logs.mean() + 1.96 * logs.sem() * np.array([-1, 1]))
+        interval = f" [{low:.2f}, {high:.2f}]"
+    return f"{np.exp(logs.mean()):.2f}{interval} (n = {len(logs)})"
 
 
 def read(file: Path | None) -> dict[tuple[str, ...], dict[str, Any]]:
