@@ -151,13 +151,14 @@ def test_solve_says_by_its_exit_code_whether_it_solved(solve, files):
     assert not read_rollouts(files / "r.jsonl")[0].solved
 
 
-def test_solve_removes_redundant_actions_by_default(files):
-    problem = sgp.load_suite("track").problems("rovers", "easy")[1]
-    (files / "rovers.pddl").write_text(problem.domain_pddl)
-    (files / "p02.pddl").write_text(problem.problem_pddl)
-    rollout = sgp.solve(problem)
+def test_solve_removes_redundant_actions_by_default(home, files):
+    run = sgp.train("goal-count", "blocksworld", "state-centric")
+    problem = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0]
+    (files / "towers.pddl").write_text(problem.domain_pddl)
+    (files / "p1.pddl").write_text(problem.problem_pddl)
+    rollout = sgp.solve(problem, run)
     for options, plan in (((), rollout.reduced_plan), (("--keep-redundant",), rollout.plan)):
-        code, out, err = call("solve", files / "rovers.pddl", files / "p02.pddl", *options)
+        code, out, err = call("solve", files / "towers.pddl", files / "p1.pddl", "--run", run.folder, *options)
         assert code == 0
         assert parse_plan(out) == plan
         assert f"solved in {len(plan)} actions" in err
