@@ -22,7 +22,7 @@ from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
 from sgp.datasets.recorded import PACKED
 from sgp.datasets.recording import records
-from sgp.datasets.runs import Run
+from sgp.datasets.runs import SECOND, Run, new_run, open_run
 from sgp.datasets.store import whole_folder
 from sgp.datasets.suite import TRACK_SUITE, Suite, load_suite
 from sgp.datasets.training_data import load_training_data
@@ -53,6 +53,7 @@ METHOD = "contrastive-jumps"
 SUITES = ("track", "state-centric")  # a planner is trained on the first that has training problems of its domain
 MEASURED_ON = "twice-as-large"  # name of the suite of larger problems
 SEED, COUNT, FACTOR = 20261122, 10, 2
+MOST_SECOND = 2_000_000  # bytes of a second planner
 LIMIT = Limit(seconds=60, processor=True)  # for each of these problems
 
 
@@ -61,14 +62,14 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES, doma
 
     The default is every domain with bundled training problems. A planner is measured on ten problems with twice as many
     objects as its largest training problem, within `LIMIT`; its card reports the coverage. A planner that solves none
-    of them is not written.
+    of them is not written. A second planner of more than MOST_SECOND bytes is left out, and with it decoding portfolio.
     """
     written, sources = [], _sources(suites)
     for domain in domains:
         if domain not in sources:
             raise InputError(f"no training problems of domain '{domain}'; {expected_one_of(sources, domain)}")
     for domain, suite in track([(name, sources[name]) for name in domains or sources], "ship"):
-        run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
+        run = _small(train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"])
         scores = evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores
         if not scores["value"][scores["metric"] == "coverage"].any():
             logger.warning("%s: the planner solves none of the problems that it is measured on: not shipped", domain)
@@ -79,6 +80,21 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES, doma
                 (draft / name).write_bytes(content)
         written.append(Path(folder) / domain)
     return written
+
+
+def _small(run: Run) -> Run:
+    """Save a run again without its second planner if that has more than MOST_SECOND bytes; return the run."""
+    beside = [name for name in run.record["files"] if name.startswith(SECOND)]
+    if sum((run.folder / name).stat().st_size for name in beside) <= MOST_SECOND:
+        return run
+    logger.warning("%s: the second planner is too large and is left out", run.key.domain)
+    kept = {name: (run.folder / name).read_bytes() for name in run.record["files"] if name not in beside}
+    with new_run(run.key, run.origin) as draft:
+        for name, content in kept.items():
+            (draft.folder / name).write_bytes(content)
+        draft.facts.update({name: value for name, value in run.record["facts"].items() if name != "second"})
+        draft.check.update(run.record["check"])
+    return open_run(run.folder)
 
 
 def _sources(suites: Sequence[str]) -> dict[str, Suite]:

@@ -12,7 +12,7 @@ from sgp.datasets.recorded import map_file, read_recorded
 from sgp.datasets.recording import replayed, write_rollouts
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
-from sgp.errors import InputError
+from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.scores import select
 from sgp.experiments import bundle, joint
 from sgp.experiments.bundle import COUNT, MEASURED_ON, ship
@@ -93,6 +93,14 @@ def test_a_planner_is_measured_on_distinct_problems_twice_as_large(home, tmp_pat
     largest = max(entry.size for entry in suite.domain("gripper").splits["train"])
     assert {sgp.Task(problem).size for problem in problems} == {2 * largest}
     assert f"of {COUNT} |" in (folder / "card.md").read_text()
+    assert open_run(folder).second.record["facts"]
+    monkeypatch.setattr(bundle, "MOST_SECOND", 100)
+    (alone,) = ship(tmp_path / "alone", suites=["some"], domains=["gripper"])
+    assert not list(alone.glob("second.*"))
+    weights = [(place / "delta.safetensors").read_bytes() for place in (folder, alone)]
+    assert weights[0] == weights[1]
+    with pytest.raises(ConfigurationError, match="holds one planner alone"):
+        sgp.load_planner(alone, "portfolio")
     monkeypatch.setattr(bundle, "LIMIT", sgp.Limit(decisions=1))
     assert ship(tmp_path / "others", suites=["some"]) == [], "the same training, which now solves nothing"
     assert "gripper: the planner solves none of the problems" in caplog.text
