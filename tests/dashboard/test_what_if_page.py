@@ -125,7 +125,7 @@ def test_a_feature_shows_the_training_that_gave_its_weight_and_plans_with_anothe
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     turned = app.session_state["what if reweighted"]["data"]
     assert f"times -1: {turned['outcome']}" in words(app)
-    assert f"(before: {before['outcome']}" in words(app)
+    assert f"(original rollout: {before['outcome']}" in words(app)
     assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
     app = button(app, "Restore the learned weight").click().run()
     assert "what if reweighted" not in app.session_state
