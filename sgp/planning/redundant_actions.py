@@ -7,7 +7,7 @@ Source: Nakhost and Müller, Action Elimination and Plan Neighborhood Graph Sear
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -39,8 +39,9 @@ def without_redundant_actions(task: Task, plan: Sequence[Action], most_visits: i
 class _Trials:
     """Removal of actions on trial, which visits only those that use an atom whose truth value differs.
 
-    `left` [n] marks the actions left in the plan. Those needs and effects of an action are listed whose truth values
-    change in some state; `effects` maps them to whether the action changes their value in the present plan.
+    `left` [n] marks the actions left in the plan; lists of users and writers of an atom have only these. Those needs
+    and effects of an action are listed whose truth values change in some state; `effects` maps them to whether the
+    action changes their value in the present plan.
     """
 
     def __init__(self, task: Task, plan: Sequence[Action]):
@@ -82,21 +83,29 @@ class _Trials:
                 other_effects += [(place, atom) for atom in overwritten]
                 different -= overwritten
             for atom in different & (needs | effects.keys()):
-                if atom in self._goal and self._next(self._writers[atom], place) is None:
+                if atom in self._goal and _next(self._writers[atom], place) is None:
                     return False
-                user = self._next(self._users[atom], place)
+                user = _next(self._users[atom], place)
                 if user is not None and user not in seen:
                     seen.add(user)
                     heapq.heappush(waiting, user)
         for place in removed:
             self.left[place] = False
+            for atom in self._needs[place] | self._effects[place].keys():
+                _drop(self._users[atom], place)
+            for atom in self._effects[place]:
+                _drop(self._writers[atom], place)
         for place, atom in other_effects:
             self._effects[place][atom] ^= True
         return True
 
-    def _next(self, places: Sequence[int], after: int) -> int | None:
-        """Return the next of ascending places whose action is left; None if there is none."""
-        for index in range(bisect_right(places, after), len(places)):
-            if self.left[places[index]]:
-                return places[index]
-        return None
+
+def _next(places: Sequence[int], after: int) -> int | None:
+    """Return the next of ascending places; None if there is none."""
+    index = bisect_right(places, after)
+    return places[index] if index < len(places) else None
+
+
+def _drop(places: list[int], place: int) -> None:
+    """Remove one of ascending places."""
+    del places[bisect_left(places, place)]
