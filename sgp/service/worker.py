@@ -31,7 +31,7 @@ GIGABYTE = 1 << 30
 MEMORY = 6 * GIGABYTE  # address space; measured: 1.7 GB with every library loaded and a model running
 PLANNING = "planning"  # the outcome of a rollout that is shown while it is planned
 LARGEST_REQUEST = 4_000_000  # bytes
-MOST_WORKERS = 4  # processes at a time, idle ones included
+MOST_PROCESSES = 4  # at a time, idle ones included
 PATIENCE = 10  # wall-clock seconds per CPU second after which a job that waits or hangs is ended
 IDLE_SECONDS = 600.0  # after which an idle process ends itself
 _GRACE = 3.0  # seconds that a process has to end itself and what it started
@@ -188,7 +188,10 @@ class _Process:
 
 
 class Worker:
-    """A process that stays warm between jobs: it keeps the libraries and models that it has loaded."""
+    """Runs a session's jobs in a process, which keeps the libraries and models that it has loaded.
+
+    A worker without a process takes over that of an idle worker, so that a page that is opened again waits for neither.
+    """
 
     def __init__(self, memory: int = MEMORY):
         self._memory = memory
@@ -209,7 +212,7 @@ class Worker:
         """Submit a job (a function of `sgp.service.jobs`), to be run after those that were submitted before.
 
         `seconds` are CPU seconds from its beginning: neither the start of the process nor other load of the machine is
-        counted. Raises InputError for arguments that are too large, and where too many workers are busy.
+        counted. Raises InputError for arguments that are too large, and where too many processes are busy.
         """
         request = bytes(ForkingPickler.dumps((job, seconds, arguments)))  # as the connection would
         if len(request) > LARGEST_REQUEST:
@@ -217,16 +220,23 @@ class Worker:
                 f"Too large for the dashboard: {len(request):,} characters (limit {LARGEST_REQUEST:,}). "
                 "Use the command line: 'sgp solve'"
             )
-        if self._process is None or not self._process.alive:
-            _make_room()
-            self.close()
-            self._process = _Process(self._memory)
-            self._stop = weakref.finalize(self, self._process.stop)
-            _WORKERS.add(self)
-        submitted = Job(self._process, seconds, request)
-        self._process.add(submitted)
-        self.used = time.monotonic()
+        with _SUBMITTING:
+            if self._process is None or not self._process.alive:
+                self.close()
+                self._process = _idle_process(self._memory) or _Process(self._memory)
+                self._stop = weakref.finalize(self, self._process.stop)
+                _WORKERS.add(self)
+            submitted = Job(self._process, seconds, request)
+            self._process.add(submitted)
+            self.used = time.monotonic()
         return submitted
+
+    def give(self) -> _Process | None:
+        """The process, which this worker has no longer."""
+        process, self._process = self._process, None
+        if process is not None:
+            self._stop.detach()
+        return process
 
     def close(self) -> None:
         """End the process and what it started; jobs that have not ended are cancelled."""
@@ -236,17 +246,21 @@ class Worker:
 
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
+_SUBMITTING = threading.Lock()  # a process is taken from a worker only while that submits nothing
 
 
-def _make_room() -> None:
-    """End the process that has been idle longest where there are too many. Raises InputError where all are busy."""
+def _idle_process(memory: int) -> _Process | None:
+    """The process of the idle worker that was used last; None if there is none and another process may start.
+
+    Raises InputError where all are busy.
+    """
     living = [worker for worker in _WORKERS if worker.alive]
-    if len(living) < MOST_WORKERS:
-        return
-    idle = [worker for worker in living if not worker.busy]
-    if not idle:
-        raise InputError(f"The dashboard runs {MOST_WORKERS} jobs at a time, and all are busy. Wait for one to end.")
-    min(idle, key=lambda worker: worker.used).close()
+    idle = [worker for worker in living if not worker.busy and worker._memory == memory]
+    if idle:
+        return max(idle, key=lambda worker: worker.used).give()
+    if len(living) >= MOST_PROCESSES:
+        raise InputError(f"The dashboard runs {MOST_PROCESSES} jobs at a time, and all are busy. Wait for one to end.")
+    return None
 
 
 def out_of_time(seconds: float) -> str:

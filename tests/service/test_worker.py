@@ -369,17 +369,22 @@ def test_too_little_memory_is_a_sentence(problem):
 
 
 @pytest.mark.slow
-def test_the_process_ends_with_its_worker_and_workers_are_few(problem, monkeypatch):
+def test_the_process_ends_with_its_worker_and_processes_are_few(problem, monkeypatch):
     worker = Worker()
     ended(worker.submit("read", 60, problem=problem))
     number = worker._process.popen.pid
     del worker
     assert gone(number)
-    monkeypatch.setattr(service_worker, "MOST_WORKERS", 1)
+    monkeypatch.setattr(service_worker, "MOST_PROCESSES", 1)
     first, second = Worker(), Worker()
     ended(first.submit("read", 60, problem=problem))
+    number = first._process.popen.pid
     ended(second.submit("read", 60, problem=problem))
-    assert not first.alive, "the idle one makes room"
+    assert second._process.popen.pid == number, "the idle process is taken over"
+    assert not first.alive
+    del first
+    assert ended(second.submit("read", 60, problem=problem)).state == "done"
+    first = Worker()
     busy = second.submit("train", 300, **LONG)
     with pytest.raises(InputError, match="1 jobs at a time"):
         first.submit("read", 60, problem=problem)
