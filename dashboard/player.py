@@ -7,7 +7,7 @@ import streamlit as st
 from basics import END, encoded, hearing, number
 
 import sgp
-from sgp.service.worker import PLANNING
+from sgp.viewer.comparison import PLANNING
 
 RENEW = 0.5  # seconds between updates of a growing rollout
 

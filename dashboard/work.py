@@ -21,13 +21,18 @@ def worker() -> Worker:
 
 
 def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str, Any], **facts: Any) -> None:
-    """Submit a page's job; its kind and `facts` are stored with it."""
+    """Submit a page's job; its kind and `facts` are stored with it, among them a `preview` until the job has one."""
     try:
         submitted = worker().submit(job, seconds, **arguments)
     except sgp.SgpError as error:
-        st.session_state[f"{page} failed"] = Report("failed", error=str(error))
+        fail(page, error)
         return
     st.session_state[f"{page} work"] = {"kind": kind, "job": submitted, **facts}
+
+
+def fail(page: str, error: Exception) -> None:
+    """Store an error for `show_failure`."""
+    st.session_state[f"{page} failed"] = Report("failed", error=str(error))
 
 
 def running(page: str) -> dict[str, Any] | None:
@@ -38,8 +43,8 @@ def running(page: str) -> dict[str, Any] | None:
 
 def preview(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The player's data of a page's job so far; None if there is nothing yet."""
-    status: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview")
-    return status
+    latest: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview", found.get("preview"))
+    return latest
 
 
 def take(page: str) -> tuple[dict[str, Any], Report] | None:

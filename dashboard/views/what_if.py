@@ -20,6 +20,7 @@ from sgp.datasets.subject import Subject
 from sgp.evaluation.attempts import subject_of
 from sgp.methods import planning_method
 from sgp.service.worker import Report
+from sgp.viewer.playback import playback
 
 SECONDS = 60.0  # of one continuation, and of the search for overrides
 SUITE = "state-centric"
@@ -199,7 +200,12 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
         step, rank = missing[-1]
         before = branches[missing.parent]["records"][: step + 1]
         request = {"run": run["folder"], "before": before, "step": step, "rank": rank, "seconds": SECONDS}
-        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", request, branch=missing)
+        try:
+            shown = playback(sgp.viewer.branch_start(before, step, rank))
+        except sgp.SgpError as error:
+            work.fail(PAGE, error)
+            return
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", request, branch=missing, preview=shown)
 
 
 def warm(folder: str, record: Recorded) -> None:

@@ -43,8 +43,8 @@ from sgp.planning.states import State
 from sgp.planning.task import Successor, Task, checked, count_open_goals
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
-from sgp.service.worker import PLANNING
 from sgp.solving import stated_for
+from sgp.viewer.comparison import PLANNING, branch_start, overridden, require_candidate
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.pictures import picture
 from sgp.viewer.playback import playback, ranked
@@ -56,7 +56,6 @@ _BRIEFLY = (replace(OPTIMAL, seconds=1.0),)
 EXPERT_SECONDS = 20.0  # per uploaded training problem and stage
 PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; largest share of the time for them
 LEAST_SECONDS = 1e-3  # for an alternative goal that is left when the time is up: it ends with a timeout
-OF_CHOICE = ("why", "measure", "against", "others", "beam", "lane")  # fields of a step that depend on what was chosen
 
 Progress = Callable[..., None]
 Answer = dict[str, Any]
@@ -172,12 +171,7 @@ def _planned(
 
 def branch(report: Progress, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
     """The rollout that continues after another candidate of a step was taken; step and rank count from 1."""
-    head, *steps = before
-    _require_listed(steps, step, rank)
-    given = [*steps[: step - 1], _overridden(steps[step - 1], rank)]
-    so_far = {name: value for name, value in head.items() if name != "left"}
-    so_far |= {"outcome": PLANNING, "reason": "", "written": []}
-    report(preview=playback(_recorded([so_far, *given])))
+    head, given = before[0], branch_start(before, step, rank).steps
     task, decoding = _task(_problem(_problem_of(head))), _decoding(head)
     about = subject_of(open_run(run), decoding=decoding).record()
     watch = _Watch(report, task, about, given, due=time.monotonic() + PREVIEW_SECONDS)
@@ -205,7 +199,7 @@ def override(report: Progress, run: str, before: Records, free: int, seconds: fl
     for number, (step, index) in enumerate(search.overrides, start=1):
         order = ranked(steps[step])
         overrides.append((step + 1, order.index(index) + 1))
-        given = [*steps[:step], _overridden(steps[step], overrides[-1][1])]
+        given = [*steps[:step], overridden(steps[step], overrides[-1][1])]
         last = number == len(search.overrides)
         after = search.rollout if last else planner.resume(task, [_chosen(each) for each in given])
         assert after is not None
@@ -261,26 +255,9 @@ def _decision(found: explanations.TrainingInfluence, states: Sequence[State]) ->
 
 def _compared(before: Records, step: int, rank: int) -> tuple[Rollout, int, int]:
     """The rollout up to a step, that step, and the index of a candidate in it, both from 0."""
-    _require_listed(before[1:], step, rank)
+    require_candidate(before[1:], step, rank)
     order = ranked(before[step])
     return replayed(_recorded(before[: step + 1])), step - 1, order[rank - 1]
-
-
-def _require_listed(steps: Records, step: int, rank: int) -> None:
-    if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
-        raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one from the table")
-
-
-def _overridden(record: Record, rank: int) -> dict[str, Any]:
-    """A step's record with the candidate of a rank chosen instead, without the explanation of the choice."""
-    chosen = ranked(record)[rank - 1]
-    candidates = [
-        {**each, "marks": [mark for mark in each["marks"] if mark not in ("chosen", "beam")]}
-        for each in record["candidates"]
-    ]
-    candidates[chosen]["marks"] += ["chosen", "forced"]
-    others = {name: value for name, value in record.items() if name not in OF_CHOICE}
-    return {**others, "chosen": chosen, "candidates": candidates}
 
 
 def _problem_of(head: Record) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from sgp.workers import ONE_THREAD
 
 GIGABYTE = 1 << 30
 MEMORY = 6 * GIGABYTE  # address space; measured: 1.7 GB with every library loaded and a model running
-PLANNING = "planning"  # the outcome of a rollout that is shown while it is planned
 LARGEST_REQUEST = 4_000_000  # bytes
 MOST_PROCESSES = 4  # at a time, idle ones included
 PATIENCE = 10  # wall-clock seconds per CPU second after which a job that waits or hangs is ended

@@ -1,5 +1,6 @@
 from .comparison import Branch as Branch
 from .comparison import branch_rows as branch_rows
+from .comparison import branch_start as branch_start
 from .comparison import expert_rollout as expert_rollout
 from .comparison import override_words as override_words
 from .export import file_stem as file_stem

@@ -13,10 +13,12 @@ from sgp.datasets.recorded import Bounds, Recorded, after, decode_bounds, regret
 from sgp.errors import InputError, StoreError
 from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Outcome
-from sgp.viewer.playback import State, expert_states, playback
+from sgp.viewer.playback import State, expert_states, playback, ranked
 
 EXPERT = "expert's plan"  # in place of a method
+PLANNING = "planning"  # the outcome of a rollout that is shown while it is planned
 _UNKNOWN = (0.0, math.inf)  # bounds on the actions left
+_OF_CHOICE = ("why", "measure", "against", "others", "beam", "lane")  # fields of a step that depend on what was chosen
 
 
 def expert_rollout(recorded: Recorded) -> Recorded | None:
@@ -242,6 +244,36 @@ class Branch(tuple[Override, ...]):
     def then(self, step: int, rank: int) -> Branch:
         """The branch with an override at a step instead of those from that step on."""
         return Branch((*(each for each in self if each.step < step), Override(step, rank)))
+
+
+def branch_start(records: Sequence[Mapping[str, Any]], step: int, rank: int) -> Recorded:
+    """A rollout up to a step, from 1, at which the candidate of a rank is chosen; InputError if there is none.
+
+    `records` are the head and the steps. The outcome is PLANNING.
+    """
+    head, *steps = records
+    require_candidate(steps, step, rank)
+    others = {name: value for name, value in head.items() if name != "left"}
+    planned = {**others, "outcome": PLANNING, "reason": "", "written": []}
+    return Recorded("rollout", 1, planned, (*steps[: step - 1], overridden(steps[step - 1], rank)))
+
+
+def require_candidate(steps: Sequence[Mapping[str, Any]], step: int, rank: int) -> None:
+    """Raise InputError if there is no candidate of a rank at a step."""
+    if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
+        raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one from the table")
+
+
+def overridden(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
+    """A step's record with the candidate of a rank chosen instead, without the explanation of the choice."""
+    chosen = ranked(record)[rank - 1]
+    candidates = [
+        {**each, "marks": [mark for mark in each["marks"] if mark not in ("chosen", "beam")]}
+        for each in record["candidates"]
+    ]
+    candidates[chosen]["marks"] += ["chosen", "forced"]
+    others = {name: value for name, value in record.items() if name not in _OF_CHOICE}
+    return {**others, "chosen": chosen, "candidates": candidates}
 
 
 def branch_rows(rollouts: Mapping[Branch, Mapping[str, Any]]) -> list[dict[str, Any]]:

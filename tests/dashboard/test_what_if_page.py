@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 import sgp
 from sgp.datasets.recorded import read_recorded
 from sgp.datasets.subject import Subject
-from sgp.service.worker import PLANNING
+from sgp.viewer.comparison import PLANNING
 from sgp.viewer.playback import playback
 from tests.dashboard.conftest import DASHBOARD, address, button, choice, settled, words
 from tests.recorded import recorded_file

@@ -22,6 +22,8 @@ from sgp.planning.experts import QUICK
 from sgp.service import jobs
 from sgp.service import worker as service_worker
 from sgp.service.worker import GIGABYTE, Worker
+from sgp.viewer.comparison import PLANNING, branch_start
+from sgp.viewer.playback import playback
 from tests.conftest import blocks_problem
 
 # A training that takes longer than any limit below.
@@ -205,18 +207,23 @@ def test_a_rollout_is_shown_while_it_grows(run, five_blocks, monkeypatch):
     solved = jobs.solve(keep, run, five_blocks, 30)
     steps = solved["data"]["steps"]
     assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
-    assert {each["outcome"] for each in previews} == {service_worker.PLANNING}
+    assert {each["outcome"] for each in previews} == {PLANNING}
     assert list(map(unexplained, (previews[-1]["steps"], previews[2]["steps"]))) == [
         unexplained(steps),
         unexplained(steps[:3]),
     ]
     previews.clear()
     place, rank = first_other(steps)
-    branched = jobs.branch(keep, run, solved["records"][: place + 2], place + 1, rank, 30)["data"]["steps"]
-    assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched) + 1))
+    before = solved["records"][: place + 2]
+    branched = jobs.branch(keep, run, before, place + 1, rank, 30)["data"]["steps"]
+    assert [len(each["steps"]) for each in previews] == list(range(place + 2, len(branched) + 1))
     assert len(previews) > 1
     assert unexplained(previews[-1]["steps"]) == unexplained(branched)
     assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
+    start = playback(branch_start(before, place + 1, rank))
+    assert start["outcome"] == PLANNING
+    assert unexplained(start["steps"][:place]) == unexplained(branched[:place])
+    assert start["steps"][place]["chosen"] == branched[place]["chosen"] == rank - 1
     assert "why" in steps[place], "there was another one to choose"
     assert not branched[place]["why"], "the model did not choose what was forced"
     assert any("why" in each for each in branched[place + 1 :])
