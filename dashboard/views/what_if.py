@@ -204,6 +204,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
             shown = playback(sgp.viewer.branch_start(before, step, rank))
         except sgp.SgpError as error:
             work.fail(PAGE, error)
+            show(missing.parent)
             return
         work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", request, branch=missing, preview=shown)
 
