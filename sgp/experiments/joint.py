@@ -78,6 +78,7 @@ _SELECTION = {
     "rounds": "geometric",
     "split": "as a size",
     "plans": "reduced",
+    "lengths": "reduced",
 }
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
@@ -92,7 +93,8 @@ class DynamicConfig:
     Sizes are all above the largest training problem's. With `multiples`, there is one problem of each of the first
     `problems` sizes from a multiple of it on instead, because different sizes have different proportions. `seconds` of
     CPU time limit a problem instead of the number of actions. `rounds` of expert iteration follow while the best
-    planner leaves problems unsolved and the last round improved it.
+    planner leaves problems unsolved and the last round improved it. Plans count without their redundant actions, with
+    `multiples`.
     """
 
     problems: int = 10  # m
@@ -124,6 +126,12 @@ class DynamicConfig:
     def limit(self, bound: int) -> Limit:
         """The limit of a problem whose plans may have `bound` actions."""
         return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds, processor=True)
+
+    def length(self, attempt: Attempt, problem: Problem) -> int:
+        """The number of actions of an attempt's plan, at least 1; 0 without a plan."""
+        if not attempt.solved:
+            return 0
+        return max(1, len(reduced_plan(attempt, problem) if self.multiples else attempt.plan))
 
 
 PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
@@ -174,7 +182,8 @@ def dynamic_coverage(
         works = [planner.batch(drawn, config.limit(bound)) for drawn in distinct]
         title = f"dynamic validation, {source.domain.name}, {batch[0][0]} objects"
         for group, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
-            found = {attempt.sha256: _length(attempt) for attempt in attempts}
+            by_hash = {problem.sha256: problem for problem in drawn}
+            found = {attempt.sha256: config.length(attempt, by_hash[attempt.sha256]) for attempt in attempts}
             lengths[group[0]] = tuple(found[problem.sha256] for problem in drawn)
             evaluated += attempts
             if mean(length > 0 for length in lengths[group[0]]) <= config.threshold:
@@ -182,9 +191,10 @@ def dynamic_coverage(
     return DynamicCoverage.of(lengths, evaluated)
 
 
-def _length(attempt: Attempt) -> int:
-    """The number of actions of a plan, at least 1; 0 without one."""
-    return max(len(attempt.plan), 1) if attempt.solved else 0
+def reduced_plan(attempt: Attempt, problem: Problem) -> Trajectory:
+    """The plan of an attempt that solved the problem, without redundant actions."""
+    found = Trajectory.of(Task(problem), parse_plan("\n".join(attempt.plan)))
+    return Trajectory.of(found.task, without_redundant_actions(found.task, found.actions))
 
 
 def coverage_of_given(
@@ -194,8 +204,9 @@ def coverage_of_given(
     work = planner.batch(tuple(problems), config.limit(bound))
     (attempts,) = run_all([work], planner.load, jobs, "validation on given problems")
     lengths: dict[int, tuple[int, ...]] = {}
-    for attempt in sorted(attempts, key=lambda attempt: attempt.size):
-        lengths[attempt.size] = (*lengths.get(attempt.size, ()), _length(attempt))
+    pairs = sorted(zip(attempts, problems, strict=True), key=lambda pair: pair[0].size)
+    for attempt, problem in pairs:
+        lengths[attempt.size] = (*lengths.get(attempt.size, ()), config.length(attempt, problem))
     return DynamicCoverage.of(lengths, attempts)
 
 
@@ -424,21 +435,19 @@ class _Trial:
             return []
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
         (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {domain}")
-        plans = {attempt.sha256: parse_plan("\n".join(attempt.plan)) for attempt in attempts if attempt.plan}
-        found = [Trajectory.of(Task(new[sha256]), plan) for sha256, plan in plans.items()]
-        return [Trajectory.of(each.task, without_redundant_actions(each.task, each.actions)) for each in found]
+        return [reduced_plan(attempt, new[attempt.sha256]) for attempt in attempts if attempt.plan]
 
     def validated(self, name: str, loss: float | None, run: Run) -> Validated:
         """Validate the run of a checkpoint."""
-        planner = self.planner(run)
-        work = planner.batch(tuple(each.task.problem for each in self.data.validation), self.rules.limit(self.bound))
+        planner, problems = self.planner(run), [each.task.problem for each in self.data.validation]
+        work = planner.batch(tuple(problems), self.rules.limit(self.bound))
         title = f"{name}, {self.data.domain} validation"
         (attempts,) = run_all([work], load_planner, self.jobs, title)
         if self.given or self.source is None:
             larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
             larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
-        own = tuple(map(_length, attempts))
+        own = tuple(map(self.rules.length, attempts, problems))
         coverage = mean(length > 0 for length in own)
         validated = Validated(name, loss, coverage, larger.sizes, milliseconds=larger.milliseconds)
         if not self.rules.multiples:  # the paper's rules have coverage alone

@@ -13,6 +13,7 @@ from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
+from sgp.evaluation.attempts import Attempt
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.methods import get_method
@@ -20,6 +21,7 @@ from sgp.methods.loading import load_planner, shipped_folders
 from sgp.planning.experts import find_plan
 from sgp.planning.planner import Limit
 from sgp.planning.policy import one_step
+from sgp.planning.rollout import Outcome
 from sgp.planning.strategies import OtherPlanner
 from sgp.planning.task import Task, Trajectory
 from tests.evaluation.walking import PDDL, corridor
@@ -207,6 +209,16 @@ def test_expert_iteration_learns_from_own_plans_until_a_round_brings_nothing(met
     assert second.record["facts"]["own_plans"] > 0
     assert second.record["facts"]["decisions"] > first.record["facts"]["decisions"]
     assert second.training == first.training
+
+
+def test_plans_on_larger_problems_count_without_their_redundant_actions():
+    problem = joint.load_suite("state-centric").problems("gripper", "interpolation")[0]
+    plan = [str(action) for action in find_plan(problem).plan]
+    away, back = "(move rooma roomb)", "(move roomb rooma)"
+    attempt = Attempt(problem.name, problem.sha256, 1, Outcome.SOLVED, (away, back, *plan), len(plan) + 2, 0.0)
+    assert replace(RULES, multiples=(2,)).length(attempt, problem) == len(plan)
+    assert RULES.length(attempt, problem) == len(plan) + 2
+    assert RULES.length(replace(attempt, outcome=Outcome.HORIZON), problem) == 0
 
 
 def test_own_plans_are_of_problems_whose_actions_can_be_instantiated(home, monkeypatch):
