@@ -68,6 +68,8 @@ def _compile(folder: Path) -> Path:
         warnings.simplefilter("ignore")  # pycc is to be deprecated once numba has a successor
         pycc: Any = importlib.import_module("numba.pycc.compiler")
         cc: Any = importlib.import_module("numba.pycc.cc")
+    runtime: Any = importlib.import_module("numba.core.runtime.nrtdynmod")
+    runtime._define_atomic_inc_dec = _reference_counting
 
     compile_extra = pycc.compile_extra
 
@@ -86,6 +88,22 @@ def _compile(folder: Path) -> Path:
     pycc.compile_extra = compile_one
     extension.compile()
     return folder / str(extension.output_file)
+
+
+def _reference_counting(module: Any, op: str, ordering: str) -> Any:
+    """Define the function that adds to a reference count ("add") or subtracts from it ("sub") and returns it.
+
+    Numba's own is atomic, which takes several times as long. A kernel's arrays are used by its thread alone: those that
+    it is called with are wrapped anew in each call, and kernels have no threads.
+    """
+    ir: Any = importlib.import_module("llvmlite.ir")
+    word: Any = importlib.import_module("numba.core.runtime.nrtdynmod")._word_type
+    function = ir.Function(module, ir.FunctionType(word, [word.as_pointer()]), name=f"nrt_atomic_{op}")
+    builder = ir.IRBuilder(function.append_basic_block())
+    count = getattr(builder, op)(builder.load(function.args[0]), ir.Constant(word, 1))
+    builder.store(count, function.args[0])
+    builder.ret(count)
+    return function
 
 
 def kernel_types() -> dict[Callable[..., Any], tuple[Any, ...]]:

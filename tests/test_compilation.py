@@ -10,6 +10,7 @@ import pytest
 import sgp
 from sgp import compilation
 from sgp.compilation import KERNEL_MODULES, loaded_extension
+from sgp.planning.clock import resident_memory
 from sgp.planning.exploration import goal_distances
 from sgp.planning.joins import row_order
 from sgp.planning.operators import CSR, state_identity
@@ -88,6 +89,18 @@ def test_arrays_of_another_type_are_refused():
     pairs = CSR(fluents.astype(np.int64), fluents)
     with pytest.raises(TypeError, match="found one of int64"):
         goal_distances(pairs, np.ones(7, np.bool_))
+
+
+def test_the_memory_of_arrays_is_freed():
+    """Kernels count references to their arrays: the result is in use, the queue is not."""
+    count = 1_000_000
+    edges, goals = CSR(np.zeros(count + 1, np.int32), np.zeros(0, np.int32)), np.ones(count, np.bool_)
+    results = [goal_distances(edges, goals) for _ in range(3)]
+    before = resident_memory()
+    for _ in range(50):
+        assert len(goal_distances(edges, goals)) == count
+    assert resident_memory() - before < 10 * results[0].nbytes
+    assert not any(map(np.any, results))
 
 
 def test_the_extension_module_stands_in_the_cache_where_the_package_cannot_be_written(package):
