@@ -48,7 +48,9 @@ const STYLE = `
 .sgp .picture svg { width: 100%; height: 100%; } .sgp .now, .sgp .would { position: absolute; inset: 0; }
 .sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }
 .sgp .now.replaced { visibility: hidden; }
-.sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
+.sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px;
+  background: linear-gradient(transparent, var(--paper) 6px) 0 100% / 100% 10px no-repeat local,
+    linear-gradient(transparent, var(--rule)) 0 100% / 100% 8px no-repeat; } /* shaded below where more follows */
 .sgp .change p { margin: 0; } .sgp .change code, .sgp .expects code { margin-right: 8px; font-size: 12px; }
 .sgp .expects { display: flex; white-space: pre; height: 20px; margin: 0; overflow: hidden; font-size: 12px; line-height: 20px; color: var(--faint); }
 .sgp .expects[hidden] { display: none; } .sgp .expects.all { display: block; height: auto; max-height: 80px; overflow: auto; white-space: normal; }
