@@ -221,19 +221,19 @@ class ColourWords:
         names = "xyzuvw"[: colour.arity] if colour.arity <= 6 else [f"x{place}" for place in range(colour.arity)]
         atom = ", ".join(filter(None, (f"atoms ({' '.join((colour.predicate, *names))})", colour.goal)))
         arguments = [
-            f"{names[position]} with {self._neighbours(self._colours[column])}"
+            f"{names[position]} with {self._neighbours(self._colours[column], names[position])}"
             for position, column, _ in sorted(colour.neighbours)
             if column in self._colours and self._colours[column].neighbours and position < colour.arity
         ]
         return "; ".join((atom, *arguments))
 
-    def _neighbours(self, colour: _Colour) -> str:
-        """List the atoms around an object, written as x, goals first."""
+    def _neighbours(self, colour: _Colour, name: str = "x") -> str:
+        """List the atoms around an object of some name, goals first."""
         members = [(position, self._colours[column], count) for position, column, count in colour.neighbours]
         members.sort(key=lambda member: (not member[1].goal, member[1].predicate or "", member[0]))
         words = []
         for position, atom, count in members:
-            arguments = ["x" if place == position else "·" for place in range(atom.arity)]
+            arguments = [name if place == position else "·" for place in range(atom.arity)]
             printed = f"({' '.join((atom.predicate or '', *arguments))})"
             words.append(f"{f'{count} of ' if count > 1 else ''}{printed}{f', {atom.goal}' if atom.goal else ''}")
         hidden = len(words) - _LISTED

@@ -321,6 +321,7 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
 _PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (an open goal)"))
 _COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \((?:an open|a) goal|;|$)")
+_SEVERAL = re.compile(r"(\d+) of (\([^()]*\))")  # atoms of the same kind
 _ANY = {"·": "something"}  # an unnamed object of a feature
 Numbered = Callable[[str], int]
 
@@ -342,7 +343,7 @@ def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numb
 
 def in_english(feature: str, words: Words) -> str:
     """A feature with its atoms as sentences; a text that fits no template is unchanged."""
-    text = _ATOM.sub(lambda found: _sentence(found, words), feature)
+    text = _ATOM.sub(lambda found: _sentence(found, words), _SEVERAL.sub(r"\2 (\1 times)", feature))
     for phrase, better in _PHRASES:
         text = text.replace(phrase, better)
     if text == feature:

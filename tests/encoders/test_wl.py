@@ -368,6 +368,8 @@ def test_further_colours_tell_the_neighbourhood(two_blocks):
     assert said["objects x with (on · x), an open goal, (clear x), (ontable x)"] == 1  # b
     around_b = "x with (on · x), an open goal, (clear x), (ontable x)"
     assert f"atoms (clear x); {around_b}" in said
+    around_y = "y with (on · y), an open goal, (clear y), (ontable y)"
+    assert f"atoms (on x y), an open goal; x with (on x ·), an open goal, (holding x); {around_y}" in said
     assert all(words for words in encoder.in_words(two_blocks, range(encoder.dimension)))
 
 
