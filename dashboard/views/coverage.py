@@ -35,8 +35,8 @@ READING = """A cell has the mean coverage over seeds, ± the standard deviation 
 Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
 Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort."""
 CELLS = "Click a cell to list its failures."
-PAPER = """After "paper": the published value, measured on the same number of other instances of the same sizes; its \
-interval is computed here."""
+PAPER = """After "paper": the published value, measured on other instances of the same sizes; its interval is \
+computed here, as if there were as many of them as of ours."""
 ROWS = """Rows: the suite's own method, references that learn nothing (ref., always shown), other methods; best \
 variants first."""
 

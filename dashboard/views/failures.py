@@ -265,7 +265,8 @@ def show_recorded() -> None:
 def show_meanings() -> None:
     """When each kind of failure applies."""
     st.markdown(
-        "If several apply, the first in this order counts. For recorded rollouts, the others are listed below the "
+        "If several apply, tables count the first in this order, and the buttons above choose by all of them. "
+        "For recorded rollouts, the others are listed below the "
         "findings, and the title is the rank of the expert's action instead, if this is in the worse half of more than "
         "three candidates. Of measured attempts, only the outcome is known."
     )

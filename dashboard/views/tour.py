@@ -78,8 +78,15 @@ def choose(label: str, name: str, options: Sequence[int], default: int) -> int:
 
 def guessed(found: sgp.viewer.Tour) -> bool:
     """Ask for the next action; return whether the answer may be shown."""
-    names = found.actions
-    guess = st.radio(GUESS, names, index=None, horizontal=True, key="tour guess")
+    names, excluded = found.actions, found.visited
+    guess = st.radio(
+        GUESS,
+        names,
+        index=None,
+        horizontal=True,
+        key="tour guess",
+        format_func=lambda name: f"{name} visited" if name in excluded else name,
+    )
     if guess is None:
         return st.toggle("Show the ranking without a guess", key="tour shown")
     rank = found.order.index(names.index(guess)) + 1

@@ -286,10 +286,10 @@ def show_actions(
     free = branch[-1].step if branch else 0
     row = st.container(horizontal=True, vertical_alignment="center")
     request = row.button(
-        "Find the fewest overrides that solve it",
+        f"Find up to {MOST_OVERRIDES} overrides that solve it",
         disabled=busy or solved or start["run"] is None,
         help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_OVERRIDES}; "
-        f"at most {SECONDS:.0f} s",
+        f"at most {SECONDS:.0f} s of CPU time",
     )
     row.caption(
         "This branch already reaches the goal; nothing to search for."

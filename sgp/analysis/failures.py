@@ -221,7 +221,8 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = f"all better-ranked successors had been visited; the median rank of the chosen one was {median(ranks):g}"
+        what = "all better-ranked successors had been visited, among them some that differ from the state"
+        what += f"; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
@@ -253,11 +254,11 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
         verb = "was" if len(never) == 1 else "were"
         yield Remark(f"{len(never)} of {len(goals)} goals {verb} never satisfied{which}", (len(recorded.steps) + 1,))
     counts = [len(each) for each in course]
-    best = counts.index(min(counts))
+    best, last = counts.index(min(counts)), len(counts) - 1 - counts[::-1].index(min(counts))
     if 0 < best < len(counts) - 1 and counts[-1] > counts[best]:
+        when = f"after step {best}" if best == last else f"first after step {best}, last after step {last}"
         yield Remark(
-            f"The best state was after step {best}, with {counts[best]} of {len(goals)} goals open; at the end "
-            f"{counts[-1]} are open",
+            f"The fewest open goals are {counts[best]} of {len(goals)}, {when}; at the end {counts[-1]} are open",
             (best,),
         )
 
@@ -272,7 +273,9 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
             cost, chosen = cost_of(expert), cost_of(step["candidates"][step["chosen"]])
             what = f"the expert's action has rank {rank} of {len(step['candidates'])} there"
             if cost < math.inf and abs(cost - chosen) <= tie_margin(cost):
-                what += ", at the same cost as the chosen one"
+                what = (
+                    "the expert's action costs as much as the chosen one, which comes first in their order in the PDDL"
+                )
             elif cost < chosen:
                 visited = "its state had been visited"
                 why = visited if "visited" in expert["marks"] else "the final path of the beam does not contain it"

@@ -90,7 +90,9 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
 /** A mark's symbol, words and meaning; "same as" names the other candidate. */
 function markOf(mark, candidate) {
   const [symbol, words, meaning] = MARKS[mark];
-  return [symbol, mark === "collapsed" && candidate.same_as !== null ? `${words} ${candidate.same_as + 1}` : words, meaning];
+  if (mark !== "collapsed") return [symbol, words, meaning];
+  if (candidate.same_as !== null) return [symbol, `${words} ${candidate.same_as + 1}`, meaning];
+  return [symbol, "same as on another path", "identical to a candidate of another path of the beam for the model; only one of them is considered"];
 }
 
 /** A row of the candidates' table, whose cells are written only where they change. */

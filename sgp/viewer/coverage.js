@@ -14,7 +14,7 @@ function coverageTable({ domain, splits, rows }) {
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Coverage in ${domain}` },
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "planner"), ...heads)), h("tbody", {}, ...body))); // prettier-ignore
   const known = rows.some((row) => row.own) ? "" : "; this planner was not measured";
-  const element = h("section", { class: "coverage" }, h("h3", {}, `Coverage in ${domain}: share solved, 95 % interval${known}`), scroll);
+  const element = h("section", { class: "coverage" }, h("h3", {}, `Coverage in ${domain}: share solved, 95\u00a0% interval${known}`), scroll);
   /** Scrolls the box so that the own row is seen, below the heads. */
   const reveal = () => {
     const own = body.find((each) => each.className === "own");

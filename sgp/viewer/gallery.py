@@ -17,7 +17,10 @@ ABOUT = (
     "a recorded execution of a planner: step through its states, see what it chose from and how it ranked the "
     "candidates."
 )
-BELOW = "The pictures show the last state of each rollout."
+BELOW = (
+    "The pictures show the last state of each rollout. The expert is the classical planner whose plans the models learn "
+    "from; not all of its plans are shortest ones."
+)
 
 
 @dataclass(frozen=True)

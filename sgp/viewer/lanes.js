@@ -35,7 +35,7 @@ function drawLanes(rollout, { visit }) {
     const fate = chosen ? "✔ shown plan" : end === null ? "" : `ends at step ${end + 1}`;
     const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped at step ${end + 1}`;
     return s("text", { x: 0, y: y(row) + 4, "font-weight": chosen ? 700 : 400, fill: chosen ? "var(--blue)" : "var(--ink)" },
-      s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${place + 1}: ${number(kept[2])}  ${fate}`); // prettier-ignore
+      s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${"ABCD"[row]}: ${number(kept[2])}  ${fate}`); // prettier-ignore
   }
 
   function node(at, place, row, x) {
@@ -52,7 +52,7 @@ function drawLanes(rollout, { visit }) {
   function show(at) {
     const step = rollout.steps[at];
     const kept = step?.beam?.length ?? 0;
-    const title = !step ? "" : kept ? `Beam costs, step ${at + 1}` : "Beam: not recorded here";
+    const title = !step ? "" : kept ? `Path costs after step ${at + 1}` : "Beam: not recorded here";
     drawing.replaceChildren(s("text", { x: 0, y: 9, class: "faint", "font-weight": 600 }, title));
     const count = Math.floor((LANES.width - LANES.left) / LANES.pitch);
     const start = Math.max(0, Math.min(at - BEFORE, rollout.steps.length - count));

@@ -35,7 +35,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
-    box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `${map?.missing ?? "No map available"}.`));
+    box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `${(map?.missing ?? "No map available").replace(/^./, (letter) => letter.toUpperCase())}.`));
     return { element: box, show: () => {}, zoom: () => {}, choose: () => {} };
   }
   const states = map.of === "states";

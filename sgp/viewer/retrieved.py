@@ -102,7 +102,7 @@ class Retrieved:
         record, learned = self.record, self.record["learned_from"]
         parts = [
             *map(str, (record["domain"], record["protocol"])),
-            f"at most {record['most']} transitions" if record["most"] else "",
+            f"learned from at most {record['most']} transitions" if record["most"] else "",
             f"{record['shots']} of each schema" if record["shots"] else "",
             f"seed {record['seed']}",
             "" if learned == record["domain"] else f"learned from {learned.replace('+', ', ')}",

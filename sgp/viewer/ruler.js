@@ -14,9 +14,10 @@ function drawRuler(rollout, { name, pick }) {
   function show(at, rank, hidden) {
     const step = rollout.steps[at];
     const predicts = Boolean(step?.expects);
-    title.textContent = !step ? "Rollout finished" : predicts ? "Distance from the prediction" : "Cost of the candidates";
     drawing.replaceChildren();
     const listed = (step?.candidates ?? []).filter((each, place) => each.cost !== null && (place < RULED || place === step.chosen || place === rank || each.marks.includes("expert")));
+    const part = listed.length < (step?.candidates.length ?? 0) ? ` (${listed.length} of ${step.candidates.length})` : "";
+    title.textContent = !step ? "Rollout finished" : `${predicts ? "Distance from the prediction" : "Cost of the candidates"}${part}`;
     if (!listed.length) return;
     const costs = listed.map((each) => each.cost);
     const state = rollout.map?.steps?.[at]?.ahead ?? step.candidates.find((each) => !each.add?.length && !each.delete?.length)?.cost ?? null;
@@ -60,7 +61,7 @@ function drawRuler(rollout, { name, pick }) {
       const top = RULER.base - 12 - RULER.row * row;
       const title_ = group.map((each) => `rank ${each.rank}, ${number(each.cost)}: ${name(each)}`).join("\n");
       const line = s("line", { x1: place.toFixed(1), x2: place.toFixed(1), y1: top + 2, y2: RULER.base, stroke: colour, "stroke-width": chosen ? 2.5 : 1 });
-      const label = text(Math.min(place, RULER.width - half).toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400, stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke" });
+      const label = text(Math.max(half, Math.min(place, RULER.width - half)).toFixed(1), top, words, { fill: colour, "font-weight": chosen ? 700 : 400, stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke" });
       const visible = [line, label].map((each) => s("g", { class: "tick" }, s("title", {}, title_), each));
       visible.forEach((each) => each.addEventListener("click", () => pick(chosen ? step.chosen : ranks[0])));
       drawing.append(visible[0]);

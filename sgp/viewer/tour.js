@@ -29,7 +29,7 @@ function barTable(rows) {
     const element = box("div", "bar");
     const colour = row.fill ?? (ranked ? (row.chosen ? COLOURS.more : COLOURS.other) : value < 0 ? COLOURS.less : COLOURS.more);
     const [left, width] = [(100 * (Math.min(value, 0) - low)) / span, (100 * Math.abs(value)) / span];
-    Object.assign(element.style, { marginLeft: `${left}%`, width: `max(1px, ${width}%)`, background: colour, opacity: place ? 0.4 : 1 });
+    Object.assign(element.style, { marginLeft: `${left}%`, width: `max(1px, ${width}%)`, background: colour, opacity: place ? 0.4 : 1, outline: place ? "1px solid currentColor" : "" });
     return element;
   };
   const lines = rows.map((row) =>

@@ -38,6 +38,7 @@ _MARKS = ("chosen", "visited", "collapsed", "rejected", "goal")
 _OF_SIZES = ("Larger problems", "Next steps")
 _BLUE, _ORANGE = "#0072b2", "#d55e00"  # Okabe and Ito
 _MAP, _MARGIN = (560, 420), 24
+_APART = 18  # distance of points whose labels do not overlap
 _MAP_LEGEND = "\u25a0 state, \u25c7 prediction, \u25cf chosen, \u25cb candidates by rank, dots: training, line: plan"
 _ARGUMENT = re.compile(r" at argument (\d+)")
 
@@ -279,9 +280,9 @@ class Tour:
         idle = sum(not each["add"] and not each["delete"] for each in before)
         visited = sum("visited" in each["marks"] for each in before) - idle
         parts = [f"{idle} without an effect"] * bool(idle) + [f"{visited} to visited states"] * bool(visited)
-        why = f" ({rank - 1} before it, {' and '.join(parts)})" if parts else ""
-        if not all({"visited", "collapsed"} & {*candidates[number]["marks"]} for number in order[: rank - 1]):
-            why += "; beam search prefers a path with a smaller sum of distances"
+        free = sum(not {"visited", "collapsed"} & {*each["marks"]} for each in before if each["add"] or each["delete"])
+        parts += [f"{free} nearer, but on a path with a larger sum of distances"] * bool(free)
+        why = f" ({rank - 1} before it: {', '.join(parts)})" if parts else ""
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
             f"{rank} of {len(candidates)}{why}{expert}."
@@ -304,16 +305,26 @@ class Tour:
         )
         steps, (shortest, _) = len(rollout.steps), decode_bounds(rollout.head["left"][0])
         return {
-            "equal_objects": f"{'; '.join(groups)}." if groups else "None: each object has a colour of its own.",
+            "equal_objects": f"{'; '.join(groups)}. In this state they count alike; successors in which one of them "
+            "has changed can have different embeddings (stop 7)."
+            if groups
+            else "None: each object has a colour of its own.",
             "map_answer": f"{'Yes' if this else 'No'}; in {agreeing} of the {steps} decisions of this plan it is.",
             "plan_answer": f"In {steps - nearest} of {steps} decisions; {'elsewhere, ' if nearest < steps else ''}"
             f"a rank above 1 means that all successors ranked before were visited. The plan has {steps} actions, a "
             f"shortest one {shortest:g}.",
             "perfect": "This was not measured."
             if diagnosis is None
-            else f"No: with perfect predictions {percent(diagnosis.shares['perfect_coverage'][1])} of the larger "
-            f"problems would be solved, instead of {percent(diagnosis.shares['coverage'][1])}.",
+            else f"No: with perfect predictions, greedy decoding would solve "
+            f"{percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The planner itself, with its "
+            f"beam, solves {percent(diagnosis.shares['coverage'][1])}.",
         }
+
+    @property
+    def visited(self) -> list[str]:
+        """The actions that lead to visited states, which are excluded."""
+        candidates = zip(self.actions, self._decision["candidates"], strict=True)
+        return [action for action, each in candidates if "visited" in each["marks"]]
 
     @property
     def _largest_trained(self) -> int:
@@ -364,12 +375,20 @@ class Tour:
         parts = [drawing.circle(*at(point), 3, fill_opacity=0.35) for point in self._map["context"]]
         line = "L".join(f"{x} {y}" for x, y in map(at, states))
         parts.append(drawing.path(f"M{line}", fill="none", stroke="currentColor", stroke_opacity=0.6))
+        labels = list[tuple[float, float, list[int]]]()  # of candidates that lie close together
+        for rank, point in sorted(candidates.items()):
+            x, y = at(point)
+            near = next((each for each in labels if abs(each[0] - x) < _APART and abs(each[1] - y) < _APART), None)
+            if near is None:
+                labels.append((x, y, [rank + 1]))
+            else:
+                near[2].append(rank + 1)
+        parts += [drawing.text(", ".join(map(str, ranks)), x + 8, y - 6, font_size=16) for x, y, ranks in labels]
         for rank, point in sorted(candidates.items(), key=lambda each: each[0] == chosen):
             x, y = at(point)
             look = {"fill": _BLUE} if rank == chosen else {"fill": "none", "stroke": "currentColor", "stroke_width": 2}
-            label = drawing.text(str(rank + 1), x + 8, y - 6, font_size=16)
             words = f"rank {rank + 1}: {self.actions[self.order[rank]]}"
-            parts.append(drawing.group(words, [drawing.circle(x, y, 6, **look), label]))
+            parts.append(drawing.group(words, [drawing.circle(x, y, 6, **look)]))
         x, y = at(step["state"])
         parts.append(drawing.rect(x - 5, y - 5, 10, 10))
         x, y = at(step["predicted"])

@@ -163,7 +163,7 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     shut = [choice(f"(a {each})", cost, [f"(q {each})"], (), "visited") for each, cost in (("y", 0.1), ("z", 0.2))]
     open_ = choice("(a z)", 0.3, ["(far)"])
     sentence, steps = told([go, *shut], [open_])[0]
-    words = "On 1 of 2 steps all better-ranked successors had been visited"
+    words = "On 1 of 2 steps all better-ranked successors had been visited, among them some that differ from the state"
     words += "; the median rank of the chosen one was 3"
     assert (sentence[: len(words)], steps) == (words, (1,))
     tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
@@ -176,7 +176,7 @@ def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving
     found = dict(told(*([choice(f"(a {'xyz'[n % 3]})", 1.0, *each)] for n, each in enumerate(steps))))
     assert found["On 3 of 5 steps a satisfied goal was undone, most often '(p x)' (2 times)"] == (3, 4, 5)
     assert found["1 of 3 goals was never satisfied: '(p z)'"] == (6,)
-    assert found["The best state was after step 2, with 1 of 3 goals open; at the end 3 are open"] == (2,)
+    assert found["The fewest open goals are 1 of 3, after step 2; at the end 3 are open"] == (2,)
     rejected = choice("(a x)", None, (), (), "rejected")
     found = told([choice("(a y)", 0.0, ["(q y)"]), rejected], outcome="refused", reason="no candidate: (a z)")
     assert found[0] == ("Reason of the end: no candidate: (a z)", (2,))

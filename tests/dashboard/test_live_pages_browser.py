@@ -85,7 +85,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     press(page, "ArrowRight")
     expect_step(page, 1)
-    assert lanes_of(page) == ("Beam costs, step 2", 3)
+    assert lanes_of(page) == ("Path costs after step 2", 3)
     assert page.locator(".sgp .curves").evaluate("(each) => each.scrollHeight - each.clientHeight") <= 0, "cut off"
     chosen = int(page.locator("tr.chosen td").first.inner_text())
     other = 2 if chosen == 1 else 1
@@ -94,7 +94,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     press(page, "b")
     page.wait_for_url(f"**branch=2-{other}*")
     page.wait_for_selector(f'.sgp[data-step="2"] {BRANCHES}')
-    assert lanes_of(page)[0] == "Beam costs, step 3"
+    assert lanes_of(page)[0] == "Path costs after step 3"
     press(page, "ArrowLeft")
     expect_step(page, 1)
     assert lane_words(page) == ["Beam: not recorded here"], "at a forced choice there was none"
@@ -113,7 +113,7 @@ def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
     for step in range(4):
         expect_step(page, step)
         title, kept = lanes_of(page)
-        assert title == f"Beam costs, step {step + 1}"
+        assert title == f"Path costs after step {step + 1}"
         widths.append(kept)
         press(page, "ArrowRight")
     assert max(widths) > 1

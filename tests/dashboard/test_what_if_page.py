@@ -14,7 +14,7 @@ from tests.dashboard.conftest import DASHBOARD, address, button, choice, settled
 from tests.recorded import recorded_file
 
 PAGE = "what if"
-QUESTION = "Find the fewest overrides that solve it"
+QUESTION = "Find up to 2 overrides that solve it"
 
 
 def branches(app):

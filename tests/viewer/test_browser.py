@@ -422,7 +422,7 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
     data, page = playback(rollout), open_page(rollout, "#step=34", viewport={"width": 1366, "height": 768})
     step = data["steps"][33]
     labels = lane_words(page)
-    assert labels[0] == "Beam costs, step 34"
+    assert labels[0] == "Path costs after step 34"
     assert [float(each.split()[1]) for each in labels[1:]] == [round(cost, 3) for _, _, cost in step["beam"]]
     shown = [each.endswith("✔ shown plan") for each in labels[1:]]
     assert shown == [place == step["lane"] for place in range(len(step["beam"]))]
@@ -436,7 +436,7 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
     there = next(place for place, title in enumerate(titles) if title.startswith("step 37, place 1 "))
     page.locator(".lanes .kept").nth(there).click()
     expect_step(page, 36)
-    assert lane_words(page)[0] == "Beam costs, step 37"
+    assert lane_words(page)[0] == "Path costs after step 37"
     assert page.locator(".lanes").bounding_box()["y"] + page.locator(".lanes").bounding_box()["height"] <= 768
 
 
