@@ -18,8 +18,8 @@ ABOUT = (
     "candidates."
 )
 BELOW = (
-    "The pictures show the last state of each rollout. The expert is the classical planner whose plans the models learn "
-    "from; not all of its plans are shortest ones."
+    "The pictures show the last state of each rollout. The expert is the classical planner whose plans the models "
+    "learn from; not all of its plans are shortest ones."
 )
 
 
