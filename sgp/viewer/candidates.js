@@ -92,7 +92,7 @@ function markOf(mark, candidate) {
   const [symbol, words, meaning] = MARKS[mark];
   if (mark !== "collapsed") return [symbol, words, meaning];
   if (candidate.same_as !== null) return [symbol, `${words} ${candidate.same_as + 1}`, meaning];
-  return [symbol, "same as on another path", "identical to a candidate of another path of the beam for the model; only one of them is considered"];
+  return [symbol, "elsewhere", "identical for the model to a candidate of another path of the beam; only one of them is considered"];
 }
 
 /** A row of the candidates' table, whose cells are written only where they change. */
