@@ -335,7 +335,8 @@ def show_measured() -> None:
         on_select=lambda: choose_attempt(key, names),
     )
     with st.expander("Counts and definitions"):
-        show_counts(Counter(zip(shown["planner"], shown["kind"], strict=True)), planners, "planner")
+        measured = shown["planner"].str.cat(shown["suite"], sep=", ")
+        show_counts(Counter(zip(measured, shown["kind"], strict=True)), list(measured.unique()), "planner, suite")
         show_meanings()
 
 
