@@ -99,7 +99,7 @@ export function mountComparison(host, data, options = {}) {
       const step = side.steps[frame];
       const inside = at - starts[frame];
       title.textContent = step ? `State after ${plural(starts[frame], "action")}` : `Final state, after ${plural(length, "action")}`;
-      if (step && inside) title.textContent += `; within a jump of ${step.candidates[step.chosen].actions.length}`;
+      if (step && inside) title.textContent += `, shown until its jump of ${step.candidates[step.chosen].actions.length} ends`;
       title.textContent += `: ${side.frames[frame].open} of ${data.goals} goals open`;
       if (!step) taken.replaceChildren(`${symbol} ${ending}.`);
       else {
