@@ -46,8 +46,8 @@ function drawCurves(box, rollout, go) {
     if (bounded.length) drawing.append(s("polygon", { points: [...edge(bounded, 1), ...edge(bounded.toReversed(), 2)].join(" "), fill: curve.colour, opacity: 0.2 }));
     drawing.append(s("path", { d: path, fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash || "none" }));
     const dot = s("circle", { r: 4, fill: curve.colour });
-    const label = s("text", { x: left, y: base + 12 });
-    const range = s("text", { x: width - right, y: base + 12, class: "faint", "text-anchor": "end" }, `${short(low)} to ${short(high)}`);
+    const label = s("text", { x: left, y: base + 14 });
+    const range = s("text", { x: width - right, y: base + 14, class: "faint", "text-anchor": "end" }, `${short(low)} to ${short(high)}`);
     drawing.append(dot, label, range);
     return { curve, dot, label, y };
   });

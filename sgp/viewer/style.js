@@ -117,7 +117,7 @@ const STYLE = `
 .sgp .coverage td b { font-weight: 400; } .sgp .coverage .own { background: var(--here); } .sgp .coverage .own th, .sgp .coverage .own b { font-weight: 700; }
 .sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
-.sgp .below .curves text { font-size: 15px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
+.sgp .curves text { fill: var(--ink); font: 14px var(--st-font, system-ui, sans-serif); } .sgp .below .curves text { font-size: 20px; }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }
 .sgp .help { position: absolute; inset: 0; background: color-mix(in srgb, var(--paper) 78%, transparent); z-index: 9;
   display: grid; place-items: start center; padding-top: 40px; }
