@@ -55,7 +55,7 @@ from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.domain_matching import are_equivalent
 from sgp.planning.experts import QUICK, STAGES
-from sgp.planning.pddl import Problem, parse_plan, read_domain
+from sgp.planning.pddl import Action, Problem, parse_plan, read_domain
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Successors
 from sgp.planning.redundant_actions import without_redundant_actions
@@ -131,7 +131,7 @@ class DynamicConfig:
         """The number of actions of an attempt's plan, at least 1; 0 without a plan."""
         if not attempt.solved:
             return 0
-        return max(1, len(reduced_plan(attempt, problem) if self.multiples else attempt.plan))
+        return max(1, len(reduced_plan(attempt, problem)[1] if self.multiples else attempt.plan))
 
 
 PAPER_CONFIG = DynamicConfig()  # section 2, algorithm 2: every size above training
@@ -181,9 +181,10 @@ def dynamic_coverage(
         distinct = [tuple({problem.sha256: problem for problem in drawn}.values()) for drawn in problems]
         works = [planner.batch(drawn, config.limit(bound)) for drawn in distinct]
         title = f"dynamic validation, {source.domain.name}, {batch[0][0]} objects"
-        for group, drawn, attempts in zip(batch, problems, run_all(works, planner.load, jobs, title), strict=True):
-            by_hash = {problem.sha256: problem for problem in drawn}
-            found = {attempt.sha256: config.length(attempt, by_hash[attempt.sha256]) for attempt in attempts}
+        results = run_all(works, planner.load, jobs, title)
+        for group, drawn, tried, attempts in zip(batch, problems, distinct, results, strict=True):
+            pairs = zip(attempts, tried, strict=True)
+            found = {problem.sha256: config.length(attempt, problem) for attempt, problem in pairs}
             lengths[group[0]] = tuple(found[problem.sha256] for problem in drawn)
             evaluated += attempts
             if mean(length > 0 for length in lengths[group[0]]) <= config.threshold:
@@ -191,10 +192,10 @@ def dynamic_coverage(
     return DynamicCoverage.of(lengths, evaluated)
 
 
-def reduced_plan(attempt: Attempt, problem: Problem) -> Trajectory:
-    """The plan of an attempt that solved the problem, without redundant actions."""
+def reduced_plan(attempt: Attempt, problem: Problem) -> tuple[Task, tuple[Action, ...]]:
+    """The task of an attempt that solved the problem, and the plan without redundant actions."""
     found = Trajectory.of(Task(problem), parse_plan("\n".join(attempt.plan)))
-    return Trajectory.of(found.task, without_redundant_actions(found.task, found.actions))
+    return found.task, without_redundant_actions(found.task, found.actions)
 
 
 def coverage_of_given(
@@ -435,7 +436,7 @@ class _Trial:
             return []
         work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
         (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {domain}")
-        return [reduced_plan(attempt, new[attempt.sha256]) for attempt in attempts if attempt.plan]
+        return [Trajectory.of(*reduced_plan(attempt, new[attempt.sha256])) for attempt in attempts if attempt.plan]
 
     def validated(self, name: str, loss: float | None, run: Run) -> Validated:
         """Validate the run of a checkpoint."""
