@@ -1,6 +1,6 @@
 """Numbered atoms of a problem, with the true atoms indexed for joins.
 
-Atoms are numbered in the order of first use. A list has the true atoms of one predicate with given objects at given
+Atoms are numbered in the order of first use. A list has true atoms of one predicate with given objects at given
 argument positions. An index is the set of lists of one predicate for the same positions. Object signatures are updated
 with the true atoms; they distinguish objects that are not interchangeable.
 """
@@ -81,6 +81,7 @@ class Atoms(NamedTuple):
     slots: Ints  # hash table over `keys`
     marks: Words2D  # [c, w], contribution of an atom to the signatures of its arguments
     true: Words  # [c / 64], bit set of the true atoms
+    listed: Words  # [c / 64], bit set of the atoms in lists
     indexes: Indexes
     links: Ints3D  # [c, k, 3], per index of the atom's predicate: list, next atom, previous atom
     lists: Ints2D  # [l, 2], first atom and length
@@ -102,6 +103,7 @@ class Atoms(NamedTuple):
             empty_slots(2 * room),
             np.zeros((room, width), np.uint64),
             np.zeros(room // 64, np.uint64),
+            np.zeros(room // 64, np.uint64),
             indexes,
             np.empty((room, columns, 3), np.int32),
             np.tile(np.array([EMPTY, 0], np.int32), (lists, 1)),
@@ -114,9 +116,10 @@ class Atoms(NamedTuple):
     def doubled(self) -> Atoms:
         """Return a copy of twice the capacity."""
         more = self.empty(self.indexes, 2 * len(self.predicates), self.symmetric, self.signatures)
-        for name in ("counts", "predicates", "arguments", "keys", "marks", "true", "links", "lists", "list_keys"):
-            old = getattr(self, name)
-            getattr(more, name)[: len(old)] = old
+        for name in self._fields:
+            if name not in ("slots", "indexes", "list_slots"):
+                old = getattr(self, name)
+                getattr(more, name)[: len(old)] = old
         insert_keys(more.slots, more.keys, 0, int(self.counts[0]))
         insert_keys(more.list_slots, more.list_keys, self.indexes.lists, int(self.counts[1]))
         return more
@@ -201,16 +204,9 @@ def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints2D) -> Ints:
 
 
 @compiled
-def turn_all(atoms: Atoms, changed: Ints) -> None:
-    """Flip the truth values of distinct atoms."""
-    true, predicates, arguments, marks, signatures = (
-        atoms.true,
-        atoms.predicates,
-        atoms.arguments,
-        atoms.marks,
-        atoms.signatures,
-    )
-    ends, links, lists = atoms.indexes.indptr, atoms.links, atoms.lists
+def turn_truth(atoms: Atoms, changed: Ints) -> None:
+    """Flip the truth values of distinct atoms and update the signatures, but not the lists."""
+    true, arguments, marks, signatures = atoms.true, atoms.arguments, atoms.marks, atoms.signatures
     for atom in changed:
         bit = np.uint64(1) << np.uint64(atom & 63)
         true[atom >> 6] ^= bit
@@ -222,10 +218,21 @@ def turn_all(atoms: Atoms, changed: Ints) -> None:
                     signatures[argument] += marks[atom, place]
                 else:
                     signatures[argument] -= marks[atom, place]
+
+
+@compiled
+def turn_lists(atoms: Atoms, changed: Ints) -> None:
+    """Remove distinct atoms from the lists, and add those that are not in lists."""
+    listed, predicates = atoms.listed, atoms.predicates
+    ends, links, lists = atoms.indexes.indptr, atoms.links, atoms.lists
+    for atom in changed:
+        bit = np.uint64(1) << np.uint64(atom & 63)
+        listed[atom >> 6] ^= bit
+        is_listed = listed[atom >> 6] & bit != np.uint64(0)
         for place in range(ends[predicates[atom] + 1] - ends[predicates[atom]]):
             which = links[atom, place, _LIST]
             head = lists[which, HEAD]
-            if becomes_true:
+            if is_listed:
                 links[atom, place, _PREVIOUS], links[atom, place, NEXT] = EMPTY, head
                 if head >= 0:
                     links[head, place, _PREVIOUS] = atom
@@ -244,7 +251,9 @@ def turn_all(atoms: Atoms, changed: Ints) -> None:
 
 @kernel
 def make_true(atoms: Atoms, wanted: Ints, static: Words) -> None:
-    """Make exactly these distinct atoms true, and those in the bit set `static`, which has others."""
-    changed = atoms.true ^ static
-    toggle(changed, wanted)
-    turn_all(atoms, true_atoms(changed))
+    """Make exactly these distinct atoms true, and those in the bit set `static`, which has others; list them."""
+    true, listed = atoms.true ^ static, atoms.listed ^ static
+    toggle(true, wanted)
+    toggle(listed, wanted)
+    turn_truth(atoms, true_atoms(true))
+    turn_lists(atoms, true_atoms(listed))

@@ -192,8 +192,8 @@ class LiftedModel:
         self._number_of = np.full(1, FULL, np.int32)  # atom number by fluent index
         self._index_of = np.full(_ROOM, FULL, np.int32)  # fluent index by atom number
         schemas, indexes = schemas_of(index)
-        symmetric, kinds = index.symmetric_objects
-        atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
+        symmetric, self._kinds = index.symmetric_objects
+        atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(self._kinds))
         no_goal, given = Goal(_NOTHING, _NOTHING, static_goal_holds), Given.none(schemas, len(index.names))
         self._lifted = Lifted(atoms, schemas, no_goal, np.zeros_like(atoms.true), given)
         wanted, unwanted = (np.unique(self._numbered(*index.rows(index.goal(sign)))) for sign in (True, False))
@@ -267,7 +267,12 @@ class LiftedModel:
         if len(unmet):
             atom = self._atom()
             assert atom is not None, _OUTLIVED
-            numbers = self._numbered(*self._index.rows([atom(index) for index in unmet.tolist()]))
+            predicates, rows = self._index.rows([atom(index) for index in unmet.tolist()])
+            # Atoms of interchangeable objects are side by side: a search that moves many of them misses the cache less.
+            kinds = np.append(self._kinds, -1)[rows]  # rows are padded with -1
+            alike = np.where(kinds >= 0, -2 - kinds, rows)
+            order = np.lexsort((*rows.T[::-1], *alike.T[::-1], predicates))
+            numbers, unmet = self._numbered(predicates[order], rows[order]), unmet[order]
             self._number_of[unmet], self._index_of[numbers] = numbers, unmet
         return np.asarray(self._number_of[fluents])
 

@@ -1,7 +1,8 @@
 """Compiled joins over true atoms that find the applicable instances of action schemas.
 
 Parameters are bound one after the other. Each takes its candidates from the shortest list of true atoms that a
-precondition literal allows under the current binding, or from all objects of its types if these are fewer.
+precondition literal allows under the current binding, or from all objects of its kind if these are fewer. The kind is
+given by types, and by static predicates of the parameter alone.
 """
 
 from __future__ import annotations
@@ -82,9 +83,9 @@ class Schemas(NamedTuple):
     first_literals: Ints  # [o], the literal whose parameters the order begins with, -1 for none
     steps: Ints  # [o + 1], start of each order's steps
     parameters: Ints  # [t], parameter that the step binds
-    remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
+    remaining_slots: Ints  # [t], number of earlier parameters of its kind that are bound later
     kinds: Ints  # [t], row of `fits`
-    fits: Mask2D  # [k, n], whether the object has one of a parameter's types
+    fits: Mask2D  # [k, n], whether the object has one of a parameter's types, and its static predicates of one argument
     values: CSR  # [k], `fits` as lists
     sources: Rows  # [t], positive literals with the parameter, by earlier bindings (columns LITERAL to EXACT)
     supports: Rows  # [t], the literals of `sources` that remain incomplete, by current bindings

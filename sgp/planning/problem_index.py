@@ -36,6 +36,13 @@ class ProblemIndex:
             self._of_types[key] = np.array([not above.isdisjoint(types) for above in self._types], np.bool_)
         return self._of_types[key]
 
+    def having(self, predicate: str) -> NDArray[np.bool_]:
+        """Return a mask [n] of the objects of which a static predicate of one argument holds."""
+        predicates, rows = self.static_rows
+        mask = np.zeros(len(self.names), np.bool_)
+        mask[rows[predicates == self.predicates[predicate], 0]] = True
+        return mask
+
     def rows(self, atoms: Sequence[Atom]) -> tuple[Ints, Ints]:
         """Return the predicates [k] and arguments [k, w] of atoms, padded with -1."""
         predicates = np.array([self.predicates[atom.predicate] for atom in atoms], np.int32)

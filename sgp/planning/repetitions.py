@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sgp.compilation import compiled
-from sgp.planning.atom_table import FULL
+from sgp.compilation import compiled, inlined
+from sgp.planning.atom_table import FULL, find_atom
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import Ints, Ints2D, Mask, Words, grow
-from sgp.planning.joins import number_atoms, write_atoms
+from sgp.planning.joins import Literals, number_atoms, write_atom
 from sgp.planning.novelty_forms import Forms, learn_forms
 from sgp.planning.operators import applicable, has, is_in, symmetric_difference
 from sgp.planning.symmetry import Classes
@@ -91,6 +91,11 @@ def repeat_further(
         forbidden = np.empty(forbid_ends[schema + 1] - forbid_ends[schema], np.int32)
         adds = np.empty(add_ends[schema + 1] - add_ends[schema], np.int32)
         deletes = np.empty(delete_ends[schema + 1] - delete_ends[schema], np.int32)
+        in_needs = _places_among(
+            literals,
+            delete_indices[delete_ends[schema] : delete_ends[schema + 1]],
+            need_indices[need_ends[schema] : need_ends[schema + 1]],
+        )
     other = row != before
     toggles, toggled = np.empty(256, np.int32), 0  # atoms whose truth values changed
     times, status, holds = 0, 0, True
@@ -109,26 +114,36 @@ def repeat_further(
                 adds = add_indices[add_ends[action] : add_ends[action + 1]]
                 deletes = delete_indices[delete_ends[action] : delete_ends[action + 1]]
         if lifted is not None and holds:
-            write_atoms(
-                slots, keys, literal_predicates, terms, need_ends, need_indices, schema, bound, needed, buffer
+            every = times == 0
+            _write_others(
+                slots, keys, literal_predicates, terms, need_ends, need_indices, schema, bound, other, every, needed,
+                buffer,
             )  # fmt: skip
             for atom in needed:
                 holds = holds and atom >= 0 and has(state, atom)
-            write_atoms(
-                slots, keys, literal_predicates, terms, forbid_ends, forbid_indices, schema, bound, forbidden, buffer
+            _write_others(
+                slots, keys, literal_predicates, terms, forbid_ends, forbid_indices, schema, bound, other, True,
+                forbidden, buffer,
             )  # fmt: skip
             for atom in forbidden:
                 holds = holds and (atom < 0 or not has(state, atom))
-            write_atoms(slots, keys, literal_predicates, terms, add_ends, add_indices, schema, bound, adds, buffer)
+            _write_others(
+                slots, keys, literal_predicates, terms, add_ends, add_indices, schema, bound, other, every, adds,
+                buffer,
+            )  # fmt: skip
             if (
                 holds
                 and is_in(adds, -1)
                 and not number_atoms(atoms, literals, schemas.adds, schema, bound, adds, buffer)
             ):
                 holds, status = False, FULL
-            write_atoms(
-                slots, keys, literal_predicates, terms, delete_ends, delete_indices, schema, bound, deletes, buffer
-            )  # fmt: skip
+            for place in range(len(deletes)):
+                if in_needs[place] >= 0:
+                    deletes[place] = needed[in_needs[place]]
+                else:
+                    write_atom(terms, delete_indices[delete_ends[schema] + place], bound, buffer)
+                    predicate = literal_predicates[delete_indices[delete_ends[schema] + place]]
+                    deletes[place] = find_atom(slots, keys, predicate, buffer)
         new = False
         if holds:
             for atom in adds:
@@ -160,6 +175,48 @@ def repeat_further(
         if lifted is not None:
             found[last + times] = row
     return status, times, _toggle_all(change, changes, toggles[:toggled]), open_goals
+
+
+@compiled
+def _places_among(literals: Literals, some: Ints, others: Ints) -> Ints:
+    """Return the place of each literal among others up to the sign; -1 for none."""
+    places = np.full(len(some), -1, np.int32)
+    for which in range(len(some)):
+        for place in range(len(others)):
+            equal = literals.predicates[some[which]] == literals.predicates[others[place]]
+            for column in range(literals.terms.shape[1]):
+                equal = equal and literals.terms[some[which], column] == literals.terms[others[place], column]
+            if equal:
+                places[which] = place
+    return places
+
+
+@inlined
+def _write_others(
+    slots: Ints,
+    keys: Words,
+    predicates: Ints,
+    terms: Ints2D,
+    ends: Ints,
+    indices: Ints,
+    schema: int,
+    bound: Ints,
+    other: Mask,
+    every: bool,
+    numbers: Ints,
+    row: Ints,
+) -> None:
+    """Write the atom numbers of a schema's literals, -1 for none, if `every` or if a parameter has another object.
+
+    `other` [1 + p] tells which columns of an action's row change; the first one is the schema.
+    """
+    for place in range(ends[schema], ends[schema + 1]):
+        literal, changes = indices[place], every
+        for column in range(terms.shape[1]):
+            changes = changes or (terms[literal, column] >= 0 and other[1 + terms[literal, column]])
+        if changes:
+            write_atom(terms, literal, bound, row)
+            numbers[place - ends[schema]] = find_atom(slots, keys, predicates[literal], row)
 
 
 @compiled

@@ -32,7 +32,7 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
             parameters = dict.fromkeys(term for term in builder.literals[literal][2] if term >= 0)
             orders.append((number, literal, builder.schema(schema, counts, list(parameters))[1]))
     steps = [step for _, _, steps_of in orders for step in steps_of]
-    kinds = {step.types: step.fits for step in steps}
+    kinds = {step.kind: step.fits for step in steps}
     first_checks, needs, forbids, adds, deletes = (CSR.of([lists[part] for lists, _ in built]) for part in range(5))
     indexes = Indexes.of(builder.indexes, objects, index.arity)
     predicates, positive, terms = ([literal[part] for literal in builder.literals] for part in range(3))
@@ -43,7 +43,7 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
         steps=ends.astype(np.int32),
         parameters=np.array([step.parameter for step in steps], np.int32),
         remaining_slots=np.array([step.remaining_slots for step in steps], np.int32),
-        kinds=np.array([list(kinds).index(step.types) for step in steps], np.int32),
+        kinds=np.array([list(kinds).index(step.kind) for step in steps], np.int32),
         fits=np.array(list(kinds.values()), np.bool_).reshape(len(kinds), objects),
         values=CSR.of([np.flatnonzero(mask).tolist() for mask in kinds.values()]),
         sources=builder.rows([step.sources for step in steps], indexes, 7),
@@ -75,7 +75,7 @@ def _binding_order(
     """Return the parameters of a schema in the binding order of joins: `first`, then fewest estimated objects first.
 
     The estimate assumes that a literal's atoms are uniformly distributed: `counts` has the number of each predicate's
-    atoms, and of the objects at each position. `fitting` has the number of objects of each parameter's types.
+    atoms, and of the objects at each position. `fitting` has the number of objects of each parameter's kind.
     """
     names = [parameter.name for parameter in schema.parameters]
     atoms = [atom for atom, positive in literals if positive and atom.predicate != "="]
@@ -101,7 +101,7 @@ class _Step(NamedTuple):
 
     parameter: int
     remaining_slots: int
-    types: frozenset[str]
+    kind: tuple[frozenset[str], frozenset[str]]  # types, and static predicates of one argument
     fits: NDArray[np.bool_]
     sources: list[tuple[int, ...]]
     supports: list[tuple[int, ...]]
@@ -114,6 +114,7 @@ class _Builder:
 
     def __init__(self, index: ProblemIndex, only_static: bool):
         self._index, self._only_static, self._fluent = index, only_static, index.domain.fluent_predicates
+        self._of_kinds: dict[tuple[frozenset[str], frozenset[str]], NDArray[np.bool_]] = {}  # cache
         self.literals: list[tuple[int, bool, list[int]]] = []
         self.indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
 
@@ -125,9 +126,21 @@ class _Builder:
         The steps begin with the parameters `first`.
         """
         names = [parameter.name for parameter in schema.parameters]
-        fits = [self._index.of_types(parameter.types) for parameter in schema.parameters]
         left_out = self._fluent if self._only_static else ()
-        joined = [literal for literal in schema.precondition if literal.atom.predicate not in left_out]
+        of_kinds = [literal for literal in schema.precondition if self._restricts_kind(literal, names)]
+        joined = [
+            literal
+            for literal in schema.precondition
+            if literal.atom.predicate not in left_out and literal not in of_kinds
+        ]
+        kinds = [
+            (
+                frozenset(parameter.types),
+                frozenset(atom.predicate for atom, _ in of_kinds if atom.objects == (parameter.name,)),
+            )
+            for parameter in schema.parameters
+        ]
+        fits = [self._of_kind(*kind) for kind in kinds]
         order = _binding_order(schema, joined, counts, [int(mask.sum()) for mask in fits], first)
         bound_at = {names[place]: step for step, place in enumerate(order)}
 
@@ -161,9 +174,21 @@ class _Builder:
                     supports.append(self._lookup(number, atom, names, upto))
             slots = sum(bool((fits[later] & fits[place]).any()) for later in later_slots)
             checks = [number for at, number, _ in precondition if at == step]
-            types = frozenset(schema.parameters[place].types)
-            steps.append(_Step(place, slots, types, fits[place], sources, supports, checks, step == added))
+            steps.append(_Step(place, slots, kinds[place], fits[place], sources, supports, checks, step == added))
         return lists, steps
+
+    def _restricts_kind(self, literal: Literal, names: Sequence[str]) -> bool:
+        """Whether a literal is a static atom of one parameter, so that it restricts the objects like a type."""
+        (predicate, objects), positive = literal
+        return positive and len(objects) == 1 and objects[0] in names and predicate not in self._fluent
+
+    def _of_kind(self, types: frozenset[str], predicates: frozenset[str]) -> NDArray[np.bool_]:
+        """Return a mask [n] of the objects of one of these types of which all these static predicates hold."""
+        kind = types, predicates
+        if kind not in self._of_kinds:
+            masks = [self._index.of_types(sorted(types)), *map(self._index.having, sorted(predicates))]
+            self._of_kinds[kind] = np.logical_and.reduce(masks)
+        return self._of_kinds[kind]
 
     def _literal(self, literal: Literal, names: Sequence[str]) -> int:
         atom, positive = literal

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined, kernel
-from sgp.planning.atom_table import FULL, Atoms, make_true, turn_all
+from sgp.planning.atom_table import FULL, Atoms, make_true, turn_lists, turn_truth
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import EMPTY, Ints, Ints2D, Mask, Words, Words2D, find_row, grow, insert_keys
 from sgp.planning.joins import UNLIMITED, Change, Given, Schemas, instances, number_atoms, write_atoms
@@ -233,7 +233,7 @@ def search_states(
                 if representatives:
                     turn_signatures(symmetry, present, node_diff, signatures)
             if lifted is not None:
-                turn_all(atoms, node_diff)
+                turn_truth(atoms, node_diff)
             if representatives:
                 many = write_moved(classes, objects_of, node_diff, moved, 0)
                 if lifted is not None:
@@ -246,26 +246,30 @@ def search_states(
                 else:
                     total = write_applicable(present, operators, state, node_diff, actions)
             if lifted is not None:
-                changed, some = symmetric_difference(before, node_diff), 0
+                changed, some, total, listed = symmetric_difference(before, node_diff), 0, 0, node_diff
                 if representatives and only_new:
                     some = _write_affected(
                         atoms, changed, classes, moved[:many], ranks, members, objects, is_object, places
                     )
                     changed = _of_representatives(changed, objects_of, ranks, classes.most)
-                change = Change(only_new, changed, objects[:some], is_object)
-                total, rows = instances(
-                    atoms,
-                    schemas,
-                    ranks,
-                    forms,
-                    only_new,
-                    change,
-                    lifted.given,
-                    rows,
-                    max_instances,
-                    UNLIMITED,
-                    stop,
-                )
+                    listed = _of_representatives(node_diff, objects_of, ranks, classes.most)
+                if not only_new or len(changed) > 0 or some > 0:
+                    turn_lists(atoms, listed)  # other atoms are in no precondition of a representative
+                    change = Change(only_new, changed, objects[:some], is_object)
+                    total, rows = instances(
+                        atoms,
+                        schemas,
+                        ranks,
+                        forms,
+                        only_new,
+                        change,
+                        lifted.given,
+                        rows,
+                        max_instances,
+                        UNLIMITED,
+                        stop,
+                    )
+                    turn_lists(atoms, listed)
                 is_object[objects[:some]] = False
                 if total < 0 or total > max_instances:
                     return FULL if total < 0 else TOO_MANY, _trimmed(result, count), found[:applied]
@@ -379,7 +383,7 @@ def search_states(
                 if representatives:
                     turn_signatures(symmetry, present, node_diff, signatures)
             if lifted is not None:
-                turn_all(atoms, node_diff)
+                turn_truth(atoms, node_diff)
         if ground is not None:
             watched = _watched(ground, state, forms)
         novelties += expanded - layer_end
