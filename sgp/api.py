@@ -399,7 +399,8 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
             f"the rollouts of {opened.folder} have several decodings ({', '.join(sorted(decodings))}), which can "
             "embed differently; map those of one decoding at a time"
         )
-    ground, drawn = _projected(opened, load_planner(opened, *decodings), [each for _, _, each in found], neighbours)
+    pairs = [(recorded, rollout) for _, recorded, rollout in found]
+    ground, drawn = _projected(opened, load_planner(opened, *decodings), pairs, neighbours)
     placed: dict[Path, list[dict[str, Any]]] = {}
     for path in (opened.folder / "map.json", *map(map_file, files)):
         placed[path] = []
@@ -415,19 +416,20 @@ def map_run(run: RunLike, rollouts: Sequence[Path | str] = (), neighbours: bool 
 def map_rollout(run: RunLike, recorded: Recorded, rollout: Rollout, decoding: str = DEFAULT) -> dict[str, Any]:
     """Return the map of one rollout of a run by PCA, as in the files of `map_run`."""
     opened = open_run(run)
-    ground, (points,) = _projected(opened, load_planner(opened, decoding), [rollout], neighbours=False)
+    ground, (points,) = _projected(opened, load_planner(opened, decoding), [(recorded, rollout)], neighbours=False)
     return {**ground, "rollouts": [{"line": recorded.line, "chosen": recorded.chosen, **points}]}
 
 
 def _projected(
-    run: Run, planner: Planner, rollouts: Sequence[Rollout], neighbours: bool
+    run: Run, planner: Planner, rollouts: Sequence[tuple[Recorded, Rollout]], neighbours: bool
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the map of a run's training states, and the points of each rollout."""
     ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(run.key)}
     if not isinstance(planner.policy, Embedding):
         return {**ground, "missing": maps.NO_EMBEDDING}, [{} for _ in rollouts]
     data = training_data.load_training_data(load_suite(run.key.suite), run.key.domain)
-    facts, drawn = maps.make_map(planner.policy, planner.successors, data.train, rollouts, neighbours)
+    whole, experts = [rollout for _, rollout in rollouts], [recorded.expert for recorded, _ in rollouts]
+    facts, drawn = maps.make_map(planner.policy, planner.successors, data.train, whole, neighbours, experts)
     return {**ground, **facts}, drawn
 
 

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from sgp.analysis.maps import expert_candidates
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import SupportsAttribution
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Rollout, Step, runners_up
-from sgp.planning.task import Task, Trajectory
+from sgp.planning.task import Task
 from sgp.policies.embedding import Contrast, Embedding, unit
-from sgp.policies.nearest_embedding import NearestEmbedding
+from sgp.policies.nearest_embedding import NearestEmbedding, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 
 if TYPE_CHECKING:
@@ -56,14 +57,9 @@ def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> 
     others = [
         runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS] for step in rollout.steps
     ]
-    places = {state: n for n, state in enumerate(Trajectory.of(rollout.task, tuple(expert)).states)} if expert else {}
-    furthest = 0
-    for step, some in zip(rollout.steps, others, strict=True):
-        ahead = [places.get(each.state, 0) for each in step.candidates]
-        best = ahead.index(max(ahead))
-        if ahead[best] > furthest and best not in (step.chosen, *some):
+    for step, some, best in zip(rollout.steps, others, expert_candidates(rollout, expert), strict=True):
+        if best is not None and best not in (step.chosen, *some):
             some.append(best)
-        furthest = max(furthest, ahead[step.chosen])
     cut = [
         replace(step, candidates=[step.candidates[place] for place in (step.chosen, *some)], chosen=0)
         for step, some in zip(rollout.steps, others, strict=True)
@@ -162,13 +158,25 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
 
 
 def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
-    """`explanation_records`, and the likeliest of `expectations` as stored in the records of steps."""
+    """`explanation_records`, with the likeliest of `expectations` and the cost of the state itself, as stored."""
     found = explanation_records(rollout, policy, expert)
-    for record, expected in zip(found, expectations(rollout, policy), strict=True):
+    costs = state_costs(rollout, policy)
+    for record, expected, cost in zip(found, expectations(rollout, policy), costs, strict=True):
         if expected is not None:
+            record["state_cost"] = cost
             changes = [[atom, true, round(score, 2)] for atom, true, score in expected[0][:_MOST] if score >= _LEAST]
             record["expects"] = {"changes": changes, "nothing": round(expected[1], 2)}
     return found
+
+
+def state_costs(rollout: Rollout, policy: object) -> list[float | None]:
+    """For each step the distance of its state from the prediction; None if the policy predicts no embedding."""
+    if not isinstance(policy, NearestEmbedding):
+        return [None] * len(rollout.steps)
+    return [
+        float(distances(policy.metric, np.asarray(view.state)[None], np.asarray(view.predicted))[0])
+        for view in policy.views(rollout.task, rollout.steps)
+    ]
 
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import InputError
+from sgp.planning.pddl import Action
 from sgp.planning.policy import Successors
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.states import State
@@ -40,8 +41,11 @@ def make_map(
     trajectories: Sequence[Trajectory],
     rollouts: Sequence[Rollout],
     neighbours: bool = True,
+    experts: Sequence[Sequence[Action]] = (),
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The map of a model's training trajectories, and of each rollout, as stored in a map's file.
+
+    With an expert's plan for each rollout, its action is always among the candidates.
 
     A point is [x, y] by PCA, then by UMAP with `neighbours` if there are enough points; coordinates are integers from 0
     to 1000. Of training: the points (`context`), the shares of their variance along the two principal axes
@@ -59,8 +63,9 @@ def make_map(
         vectors.extend([] if vector is None else [np.asarray(vector, np.float32)])
         return None if vector is None else len(vectors) - 1
 
-    for rollout in rollouts:
-        listed = [_cheapest(step, shown) for step in rollout.steps]
+    for rollout, expert in zip(rollouts, experts or [()] * len(rollouts), strict=True):
+        best = expert_candidates(rollout, expert)
+        listed = [_cheapest(step, shown, one) for step, one in zip(rollout.steps, best, strict=True)]
         cut = [
             replace(step, candidates=[step.candidates[place] for place in places], chosen=places.index(step.chosen))
             for step, places in zip(rollout.steps, listed, strict=True)
@@ -184,10 +189,22 @@ def _candidates_shown(policy: Embedding, rollouts: Sequence[Rollout]) -> int:
     return min(room, CANDIDATES)
 
 
-def _cheapest(step: Step, count: int) -> list[int]:
-    """The indices of the chosen candidate and of the cheapest others."""
-    order = [place for place in np.argsort(step.costs, kind="stable").tolist() if place != step.chosen]
-    return sorted([step.chosen, *order[: count - 1]])
+def _cheapest(step: Step, count: int, expert: int | None) -> list[int]:
+    """The indices of the chosen candidate, of the expert's if given, and of the cheapest others, `count` in all."""
+    order = dict.fromkeys([step.chosen, *([] if expert is None else [expert]), *np.argsort(step.costs, kind="stable")])
+    return sorted(map(int, list(order)[:count]))
+
+
+def expert_candidates(rollout: Rollout, expert: Sequence[Action]) -> list[int | None]:
+    """For each step the candidate that is furthest on an expert's plan, beyond all states so far; None if none is."""
+    places = {state: n for n, state in enumerate(Trajectory.of(rollout.task, tuple(expert)).states)} if expert else {}
+    found, furthest = list[int | None](), 0
+    for step in rollout.steps:
+        ahead = [places.get(each.state, 0) for each in step.candidates]
+        best = ahead.index(max(ahead))
+        found.append(best if ahead[best] > furthest else None)
+        furthest = max(furthest, ahead[step.chosen])
+    return found
 
 
 def _brief(distance: float) -> float:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from sgp.datasets.subject import Subject, read_subject
 from sgp.errors import PlanError, StoreError
 from sgp.files import parse_json
-from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both
+from sgp.planning.pddl import Action, Atom, DomainText, ProblemText, parse_plan, read_both
 from sgp.planning.rollout import Mark, marks_of
 
 FORMAT = 1
@@ -77,6 +77,11 @@ class Recorded:
         for step in self.steps:
             state = after(state, step["candidates"][step["chosen"]])
             yield state
+
+    @property
+    def expert(self) -> tuple[Action, ...]:
+        """The expert's plan for the problem, empty if none was recorded. Raises PlanError."""
+        return parse_plan("\n".join(self.head.get("expert") or ()), f"{self.place}, expert")
 
     @property
     def problem(self) -> ProblemText:

@@ -29,7 +29,6 @@ from sgp.installed import has_dashboard
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST, OPTIMAL, PATTERN_DATABASES
-from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Rollout
 from sgp.planning.states import State
 from sgp.planning.task import Task, Trajectory
@@ -162,8 +161,9 @@ def add_distances(files: Iterable[Path], space: int, seconds: float) -> Iterator
         exact = list(exactly_remaining(task, rollouts, space))
         known: dict[State, Bounds] = {}
         for place, ((file, recorded), rollout) in enumerate(zip(group, rollouts, strict=True)):
-            plan = [action for line in recorded.head["expert"] for action in parse_plan(line, recorded.place)]
-            left = exact[place] if exact else remaining(rollout, plan, 0, _SEARCHED, optimal, _BRIEFLY, known)
+            left = (
+                exact[place] if exact else remaining(rollout, recorded.expert, 0, _SEARCHED, optimal, _BRIEFLY, known)
+            )
             write_records(file, with_distances([recorded.head, *recorded.steps], left.record()))
             yield file
 

@@ -3,8 +3,8 @@
 const LIKE_MOST = 0.5; // of a drawing's parts that a ghost may change: beyond, it stands alone
 
 const EXPECTS =
-  "The predicted embedding is approximated by a weighted mix of the current state and all successors. The score of an atom is the total " +
-  "weight of the successors that add (+) or delete (−) it. Scores are not probabilities.";
+  "The predicted embedding is approximated by a weighted mix of the current state and all successors. The number before atoms is the total " +
+  "weight of the successors that add (+) or delete (−) them; it is not a probability.";
 
 /** The board; `drawing(frame)` gives a frame's. `render(at, rank, looked)` shows a step; `looked`: somebody points or picked. */
 function board(rollout, { drawing, goal }) {
@@ -31,7 +31,7 @@ function board(rollout, { drawing, goal }) {
     renderGhost(at, rank, looked);
     const conditional = !candidate || (rank === step.chosen && !looked) ? "" : "Would ";
     const said = !candidate ? ["The rollout ends here."] : !candidate.add.length && !candidate.delete.length ? ["No effect: the state does not change."]
-      : [...atoms(conditional ? "Would add" : "Add effects", "+", candidate.add), ...atoms(conditional ? "Would delete" : "Delete effects", "−", candidate.delete)]; // prettier-ignore
+      : [...atoms(conditional ? "Would add" : "The chosen action adds", "+", candidate.add), ...atoms(conditional ? "Would delete" : "and deletes", "−", candidate.delete)]; // prettier-ignore
     change.replaceChildren(...said);
     if (!expects.hidden) renderExpected(step, width);
   }
@@ -49,17 +49,17 @@ function board(rollout, { drawing, goal }) {
       ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
         h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "]),
       ...(score === nothing ? ["no change"] : []))); // prettier-ignore
-    let room = width - 150; // pixels, without the words before the groups
+    let room = width - 200; // pixels, without the words before the groups
     const wide = (group) => [...group.children].reduce((sum, atom) => sum + atom.textContent.length * 7.3 + 11, 8) + (group.children.length ? 32 : 90);
     const fitting = groups.findIndex((each, place) => (room -= wide(each)) < (place < groups.length - 1 ? 55 : 0)); // the button's
     const shown = fitting < 0 ? groups.length : Math.max(1, fitting);
     const showAll = () => {
-      expects.replaceChildren("Predicted effects ", ...groups);
+      expects.replaceChildren("Predicted effects by weight ", ...groups);
       expects.classList.add("all");
     };
     const more = shown < groups.length ? [h("button", { type: "button", onclick: showAll }, `${groups.length - shown} more`)] : [];
     expects.classList.remove("all");
-    expects.replaceChildren(...(groups.length ? ["Predicted effects ", ...groups.slice(0, shown), ...more] : []));
+    expects.replaceChildren(...(groups.length ? ["Predicted effects by weight ", ...groups.slice(0, shown), ...more] : []));
   }
 
   function renderGoals(at) {
@@ -100,7 +100,13 @@ function board(rollout, { drawing, goal }) {
     for (const [place, gone, ...come] of [...changes].reverse()) places.splice(place, gone, ...come);
     return places;
   }
-  return { element, render };
+
+  /** Emphasises the objects in state and goal that are named in a text; "" ends it. */
+  function emphasise(text) {
+    const names = new Set(text.split(/[\s(),;]+/));
+    for (const label of element.querySelectorAll(".picture text")) label.classList.toggle("mentioned", names.has(label.textContent));
+  }
+  return { element, render, emphasise };
 }
 
 /** What of a drawing differs from another one of its size; all of it, alone, where the size or most parts differ. */

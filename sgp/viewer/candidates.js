@@ -18,7 +18,7 @@ const MARKS = {
 };
 const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["Δ to lowest", 1], ["path cost", 1], ["actions left", 1], ["open goals", 1], ["notes"]];
 const MEANINGS = {
-  rank: "1 is the candidate that the model prefers",
+  rank: "1 is the candidate that the model prefers; costs within a millionth of each other count as equal",
   cost: "what the model gives the candidate: the lower, the better",
   "Δ to lowest": "cost above the lowest",
   "path cost": "sum of the costs along the path, which beam search compares (unless costs are heuristic values)",
@@ -62,6 +62,7 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
     const candidates = step ? step.candidates : [];
     title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: the rollout ends here";
     scroll.style.visibility = step ? "" : "hidden";
+    const write = numbersApart(candidates.map((each) => each.cost));
     const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
     const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
     more.hidden = all || candidates.length <= ROWS;
@@ -76,9 +77,9 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
       const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie) && (mark !== "beam" || (step.path !== undefined && index !== step.chosen)));
       if (step.best?.includes(index) && !hidden) marks.push("best");
       if (index === step.greedy && index !== step.chosen) marks.push("greedy");
-      const path = step.path === undefined || candidate.cost === null ? "" : number(step.path + candidate.cost);
+      const path = step.path === undefined || candidate.cost === null ? "" : write(step.path + candidate.cost);
       const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
-      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, path, hidden ? "?" : leftInWords(candidate.left), String(candidate.open)];
+      const texts = [String(candidate.rank), name(candidate), write(candidate.cost), over, path, hidden ? "?" : leftInWords(candidate.left), String(candidate.open)];
       const look = Object.keys(looks).filter((each) => looks[each]).join(" "); // prettier-ignore
       row.show(texts, inWords(candidate), marks.map((mark) => markOf(mark, candidate)), look, index === (picked ?? step.chosen));
     });

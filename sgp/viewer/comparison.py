@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from sgp.datasets.recorded import Bounds, Recorded, after, decode_bounds, regrets
 from sgp.errors import InputError, StoreError
-from sgp.planning.pddl import parse_plan
 from sgp.planning.rollout import Outcome
 from sgp.viewer.playback import State, expert_states, playback, ranked
 
@@ -26,11 +25,10 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
 
     Each step has the expert's action as its only candidate, without a cost.
     """
-    lines = recorded.head.get("expert")
-    if not lines:
+    if not recorded.head.get("expert"):
         return None
     try:
-        plan = parse_plan("\n".join(map(str, lines)), f"{recorded.place}, expert")
+        plan = recorded.expert
         text = recorded.domain
         states = expert_states(text, next(recorded.states()), plan)
     except (KeyError, TypeError, ValueError) as error:

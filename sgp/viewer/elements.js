@@ -30,6 +30,17 @@ function number(value) {
   return value < 0 ? `−${digits}` : digits;
 }
 
+const MOST_DECIMALS = 6;
+
+/** How to write numbers so that different ones among these look different, if six decimals are enough. */
+function numbersApart(values) {
+  const different = [...new Set(values.filter((each) => each !== null).map((each) => each.toFixed(MOST_DECIMALS)))].map(Number);
+  if (new Set(different.map(number)).size === different.length) return number;
+  let decimals = 1;
+  while (decimals < MOST_DECIMALS && new Set(different.map((each) => each.toFixed(decimals))).size < different.length) decimals += 1;
+  return (value) => (value === null ? number(value) : value.toFixed(decimals).replace("-", "−"));
+}
+
 // Drawn, because fonts lack the signs of a player.
 const ICONS = { first: "M3 2v12M13 2 5 8l8 6z", back: "M12 2 4 8l8 6z", play: "M4 2v12l9-6z", pause: "M4 2h3v12H4zM9 2h3v12H9z",
   next: "M4 2v12l8-6z", end: "M13 2v12M3 2v12l8-6z" }; // prettier-ignore

@@ -1,6 +1,9 @@
 // The beam as lanes: the nodes that beam search kept at the decisions around a step, which of them lead on, and the path through them.
 
 const LANES = { width: 320, row: 15, top: 14, left: 150, pitch: 17, most: 4 }; // most: lanes that are drawn
+const LANES_LEGEND =
+  "Below the distances or costs: the nodes that beam search kept at the decisions around the step, a row for each place in the beam. The blue line is the shown plan. " +
+  "A cross: no successor of this node was kept at the next decision.";
 const BEFORE = 2; // decisions drawn before the step, if there are so many
 
 /** The beam; `show(at)` draws the decisions around a step, `visit` hears of one that is clicked. Hidden where no beam was recorded. */
@@ -19,7 +22,7 @@ function drawLanes(rollout, { visit }) {
     return !beam.length || best.includes(lane) ? best : [...best.slice(0, -1), lane];
   }
 
-  /** The first decision (from 0) after which nothing of a kept node is in the beam; null if some of it is in the last one. */
+  /** The first decision (from 0) at which nothing of a kept node is in the beam any more; null if some of it is in the last one. */
   function droppedAt(at, place) {
     let alive = new Set([place]);
     for (let next = at + 1; next < rollout.steps.length && rollout.steps[next].beam; next += 1) {
@@ -32,8 +35,8 @@ function drawLanes(rollout, { visit }) {
   function label(at, place, row) {
     const kept = rollout.steps[at].beam[place];
     const [chosen, end] = [place === rollout.steps[at].lane, droppedAt(at, place)];
-    const fate = chosen ? "✔ shown plan" : end === null ? "" : `ends at step ${end + 1}`;
-    const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped at step ${end + 1}`;
+    const fate = chosen ? "✔ shown plan" : end === null ? "" : `until step ${end}`;
+    const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped after step ${end}`;
     return s("text", { x: 0, y: y(row) + 4, "font-weight": chosen ? 700 : 400, fill: chosen ? "var(--blue)" : "var(--ink)" },
       s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${"ABCD"[row]}: ${number(kept[2])}  ${fate}`); // prettier-ignore
   }

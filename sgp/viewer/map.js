@@ -75,7 +75,6 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
     nearest, ...points.map((each) => each.element), arrow, ring, here, predicted); // prettier-ignore
   const [ground, paths] = [[context], [line, apart]].map((drawn) => s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, ...drawn));
-  const said = h("p", { class: "said" });
   const notes = h("p", { class: "notes" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
   const closer = h("button", { type: "button", "aria-pressed": String(zoomed), title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
@@ -87,7 +86,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
     key(shape("chosen"), "chosen"), h("span", {}, signOf(shape("candidate")), "candidates", counted)]; // prettier-ignore
   box.append(h("h3", {}, h("span", { title: `The embedding of ${map.of} in two dimensions` }, `Map of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, paths, drawing),
-    said, notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
+    notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
 
   function pointsOf(step) {
     return [...[step.state, step.predicted].filter(Boolean), ...step.candidates.map((each) => each.slice(1))];
@@ -159,9 +158,8 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     showLabels(step ? order[at] : [], at);
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
     drawArrow(states ? state : path[path.length - 1], looked);
-    said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not on the map") : "";
-    notes.textContent = notesOn(step, coincides);
-    notes.title = isFar(step) ? `Percentile of the distances between each of the training ${map.of} and the nearest other one.` : "";
+    notes.textContent = notesOn(step, coincides, looked ? null : rank);
+    notes.title = isFar(step) ? `99 % of the training ${map.of} have another one within the distance that is compared with.` : "";
     const [drawn, all] = [step, rollout.steps[at]].map((each) => each?.candidates.length);
     counted.textContent = drawn === all ? "" : ` (the ${drawn} cheapest of ${all})`;
   }
@@ -232,8 +230,10 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     apart.setAttribute("d", found ? `M${atPlace(place(own))}L${atPlace(place(found))}` : "");
   }
 
-  function notesOn(step, coincides) {
-    const notes = isFar(step) ? [`Far from training: the nearest of its ${map.of} (${isShown(map.context[step.nearest]) ? "×" : "out of view"}) is at ${farther(step.distance, map.usual)}.`] : [];
+  /** `missing`: a rank that is looked at and not on the map, or null. */
+  function notesOn(step, coincides, missing) {
+    const notes = step && missing !== null ? [`Rank ${missing + 1} is not on the map.`] : [];
+    if (isFar(step)) notes.push(`Far from training: the nearest of its ${map.of} (${isShown(map.context[step.nearest]) ? "×" : "out of view"}) is ${farther(step.distance, map.usual)}.`);
     if (coincides) notes.push("Ring: the chosen state lies on the current one.");
     return notes.join(" ");
   }
@@ -245,5 +245,5 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
 
 /** A distance beside the 99th percentile of distances between a training point and the next one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times the 99th percentile of distances between neighbors in training` : "a distance, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as 99 % of them are from their nearest neighbor` : "apart, while the training points coincide";
 }

@@ -4,7 +4,8 @@
 const MARK_SHAPES = { inaccuracy: "M4.5 1v7", mistake: "M4.5 1 8.5 8h-8z", "dead end": "M1 1l7 7M8 1l-7 7" };
 const MARKS_LEGEND =
   "Marks below the scrubber are proved losses: a line wastes one action, compared with a shortest plan; a triangle wastes two or more; a cross " +
-  "leads into a dead end. Where the exact number of actions left is not known, a step has a mark only if the known bounds prove a loss.";
+  "leads into a dead end. Where the exact number of actions left is not known, a step has a mark only if the known bounds prove a loss. " +
+  "Marks that lie close together are drawn as one; key n visits each of them.";
 
 /** A rollout's marks in order, each with its place, kind and words; null where nothing is known of what is left. */
 function marksOf({ marks }) {

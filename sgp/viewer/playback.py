@@ -24,7 +24,7 @@ from sgp.domains import draw_goal, draw_scene, draw_series, words_of
 from sgp.domains.domain import Scene, Words
 from sgp.errors import StoreError
 from sgp.files import read_json
-from sgp.planning.pddl import Action, Atom, DomainText, Literal, parse_plan
+from sgp.planning.pddl import Action, Atom, DomainText, Literal
 from sgp.planning.rollout import runners_up, tie_margin
 from sgp.viewer.library import outcome_words
 
@@ -74,7 +74,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
     fluents, words, states = text.fluent_predicates, words_of(text), list(recorded.states())
-    plan = [action for line in head.get("expert") or () for action in parse_plan(line, "expert")]
+    plan = recorded.expert
     expert = Expert(expert_states(text, states[0], plan)) if plan else None
     places = [expert.place(state) if expert else None for state in states]  # on the expert's path
     taken = [record["candidates"][record["chosen"]]["actions"] for record in recorded.steps]
@@ -165,6 +165,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
                 **({"because": record["note"]["because"][record["chosen"]]} if "because" in record["note"] else {}),
                 **({} if left is None else {"best": _best(record, order, left[number])}),
                 "expects": expects,
+                **({"state_cost": record["state_cost"]} if "state_cost" in record else {}),
             }
         )
         spent += record["candidates"][record["chosen"]]["cost"] or 0.0
@@ -319,8 +320,8 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
 
 
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
-_PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (an open goal)"))
-_COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \((?:an open|a) goal|;|$)")
+_PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (a goal that is not satisfied)"))
+_COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \(a goal|;|$)")
 _SEVERAL = re.compile(r"(\d+) of (\([^()]*\))")  # atoms of the same kind
 _ANY = {"·": "something"}  # an unnamed object of a feature
 Numbered = Callable[[str], int]
@@ -358,7 +359,7 @@ def _sentence(found: re.Match[str], words: Words) -> str:
     text = words.sentence(Literal(atom, found[2] != " becomes false"))
     if text.startswith("("):  # PDDL, which no template fits
         return found[0]
-    return f"now {text}" if found[2] else text
+    return f"afterwards {text}" if found[2] else text
 
 
 FORMAT = 1

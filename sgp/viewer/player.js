@@ -60,7 +60,9 @@ export function mount(host, rollout, options = {}) {
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
     notes: [h("h3", {}, "The table"), meaningsList(), h("p", {}, POINTING),
-      ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : [])],
+      ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : []),
+      ...(rollout.steps.some((step) => step.beam?.length > 1) ? [h("h3", {}, "The beam"), h("p", {}, LANES_LEGEND)] : []),
+      ...(rollout.steps.some((step) => step.expects) ? [h("h3", {}, "Predicted effects"), h("p", {}, EXPECTS)] : [])],
     onMove() {
       picked = pointed = null;
       all = settled = false;
@@ -69,14 +71,14 @@ export function mount(host, rollout, options = {}) {
     },
     onEnd: () => clearTimeout(settling) }, options); // prettier-ignore
   const summary = (rollout.expert ? ` The expert's plan has ${plural(rollout.expert.length, "action")}.` : "") +
-    (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to waste actions (key n: the next one).` : ""); // prettier-ignore
+    (marks ? ` ${plural(marks.length, "step")} ${marks.length === 1 ? "is" : "are"} proved to waste actions${marks.length ? " (key n: the next one)" : ""}.` : ""); // prettier-ignore
   const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = endOf(rollout);
   const pictured = board(rollout, { drawing, goal });
   const views = h("select", { "aria-label": "View", title: "all panels; step: board and candidates; explain: board, map and reasons; teach: board and sentence", onchange: () => (root.dataset.view = views.value) },
     ...VIEWS.map((value) => h("option", { value }, value)));
   const table = candidatesTable({ beam: rollout.steps.some((step) => step.path !== undefined), bounds: hasBounds(rollout), name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
-  const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
+  const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule, emphasise: pictured.emphasise });
   const map = drawMap(rollout, { name: actions, pick, point, zoomed: true });
   const ruler = drawRuler(rollout, { name: actions, pick });
   const lanes = drawLanes(rollout, { visit: walk.go });
@@ -89,7 +91,7 @@ export function mount(host, rollout, options = {}) {
   const mapless = !rollout.map?.steps && !covered; // its room is for the pictures
   const root = h(
     "div",
-    { class: `sgp ${mapless ? "mapless" : ""}`, tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
+    { class: `sgp ${mapless ? "mapless" : ""} ${marks?.length ? "marked" : ""}`, tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
     h("div", { class: "bar" }, ...choiceBoxes(options),
       walk.controls(
         views,

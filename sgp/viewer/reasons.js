@@ -20,7 +20,7 @@ function costsAlike(step, candidate) {
 /** What is said of a candidate after its name: its rank and cost, and how it came to be chosen or not. */
 export function saidOf(step, rank) {
   const candidate = step.candidates[rank];
-  const words = `: rank ${rank + 1} of ${step.candidates.length}, cost ${number(candidate.cost)}`;
+  const words = `: rank ${rank + 1} of ${step.candidates.length}, cost ${numbersApart(step.candidates.map((each) => each.cost))(candidate.cost)}`;
   return words + (rank === step.chosen ? saidOfChosen(step, candidate, rank) : saidOfOther(step, candidate));
 }
 
@@ -102,7 +102,7 @@ function briefly(names) {
   const ends = (name, limit) => Math.max(...[",", ";"].map((each) => name.lastIndexOf(each, limit)));
   const cut = (name) => (!name || name.length <= BRIEF ? name : `${name.slice(0, ends(name, BRIEF) > 0 ? ends(name, BRIEF) : name.lastIndexOf(" ", BRIEF))} …`);
   const [one, other] = names.map(cut);
-  if (one !== other) return [one, other];
+  if (one !== other || !one) return [one, other];
   const differing = [...names[0]].findIndex((letter, place) => letter !== names[1][place]);
   return names.map((name) => {
     const rest = name.slice(ends(name, differing - 1) + 1).trim();
@@ -110,15 +110,16 @@ function briefly(names) {
   });
 }
 
-/** The panel of reasons; `render(at, rank)` fills it. */
-function reasonsPanel(rollout, { name, schedule }) {
+/** The panel of reasons; `render(at, rank)` fills it. `emphasise` hears of the feature that is pointed at ("": none). */
+function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const most = Math.max(0, ...rollout.steps.flatMap((step) => step.why.map((each) => each.reasons.length)));
   const english = rollout.words?.features ?? rollout.features;
   let raw = false;
   const said = h("p", { class: "because", tabindex: "0" });
   const rows = Array.from({ length: most }, () => {
     const row = { bar: h("i"), value: h("span", { class: "number" }), feature: h("span", { class: "feature" }), values: h("span", { class: "faint" }) };
-    row.element = h("li", {}, h("span", { class: "diverging" }, row.bar), row.value, row.feature, row.values);
+    const [look, leave] = [() => emphasise(row.text ?? ""), () => emphasise("")];
+    row.element = h("li", { tabindex: "0", onpointerenter: look, onfocus: look, onpointerleave: leave, onblur: leave }, h("span", { class: "diverging" }, row.bar), row.value, row.feature, row.values);
     return row;
   });
   const toggle = h("button", { type: "button", class: "raw", "aria-pressed": "false", onclick: showRaw }, "raw features and values");
@@ -150,6 +151,7 @@ function reasonsPanel(rollout, { name, schedule }) {
       row.element.style.visibility = reason ? "" : "hidden";
       if (!reason) return;
       const [feature, chosen, against, share] = reason;
+      row.text = rollout.features[feature];
       row.bar.className = share < 0 ? "for" : "against";
       row.bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
       row.value.textContent = signed(-share);

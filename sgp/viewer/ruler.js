@@ -1,6 +1,6 @@
 // The costs of a step's candidates on a line: where the model predicts an embedding, their true distances from the prediction.
 
-const RULER = { width: 320, height: 83, base: 53, left: 16, right: 14, row: 13, rows: 3, cut: 44 };
+const RULER = { width: 320, height: 96, base: 53, ends: 78, left: 16, right: 14, row: 13, rows: 3, cut: 44 };
 const TOGETHER = 7; // units: candidates that lie so close have one label
 const BROKEN = 0.2; // of the largest distance: where all distances lie so close, the axis does not begin at 0
 const RULED = 12; // candidates on the line: the cheapest, the chosen one, the expert's
@@ -20,7 +20,7 @@ function drawRuler(rollout, { name, pick }) {
     title.textContent = !step ? "Rollout finished" : `${predicts ? "Distance from the prediction" : "Cost of the candidates"}${part}`;
     if (!listed.length) return;
     const costs = listed.map((each) => each.cost);
-    const state = rollout.map?.steps?.[at]?.ahead ?? step.candidates.find((each) => !each.add?.length && !each.delete?.length)?.cost ?? null;
+    const state = step.state_cost ?? step.candidates.find((each) => !each.add?.length && !each.delete?.length)?.cost ?? null;
     const [low, high] = [predicts ? 0 : Math.min(...costs), Math.max(...costs, predicts ? (state ?? 0) : -Infinity)];
     const nearest = Math.min(...costs, predicts ? (state ?? Infinity) : Infinity);
     const broken = predicts && high - nearest < BROKEN * high; // the axis is cut between 0 and the nearest
@@ -30,14 +30,14 @@ function drawRuler(rollout, { name, pick }) {
     const text = (at_, y, words, more = {}) => s("text", { x: at_, y, "text-anchor": "middle", fill: "var(--ink)", ...more }, words);
     drawing.append(s("line", { x1: RULER.left, x2: RULER.width - RULER.right, y1: RULER.base, y2: RULER.base, stroke: "var(--ink)" }));
     if (predicts) drawing.append(s("path", { d: "M0-6 6 0 0 6-6 0z", transform: `translate(${RULER.left} ${RULER.base})`, ...LOOKS.predicted }));
-    drawing.append(text(RULER.left, RULER.height - 5, broken ? "0" : number(low), { "text-anchor": "start" }), text(RULER.width - RULER.right, RULER.height - 5, inFull(high), { "text-anchor": "end" }));
+    drawing.append(text(RULER.left, RULER.ends, broken ? "0" : number(low), { "text-anchor": "start" }), text(RULER.width - RULER.right, RULER.ends, inFull(high), { "text-anchor": "end" }));
     if (broken) {
       drawing.append(s("path", { d: `M${begin - 22} ${RULER.base - 5}l5 10m3-10l5 10`, stroke: "var(--ink)", fill: "none" }));
-      drawing.append(text(begin, RULER.height - 5, inFull(nearest), { "text-anchor": "start" }));
+      drawing.append(text(begin, RULER.ends, inFull(nearest), { "text-anchor": "start" }));
     }
     if (predicts && state !== null) {
       drawing.append(s("path", { d: "M-4 4h8v8h-8z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
-      drawing.append(text(Math.min(Math.max(x(state), 70), RULER.width - 80), RULER.height - 5, "current state"));
+      drawing.append(text(Math.min(Math.max(x(state), 40), RULER.width - 40), RULER.height - 4, "current state"));
     }
     const groups = []; // of candidates that lie at nearly the same place
     for (const each of listed) {

@@ -24,6 +24,7 @@ const STYLE = `
 .sgp .play { min-width: 82px; font-weight: 600; }
 .sgp .icon { vertical-align: -1px; fill: currentColor; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; }
 .sgp .scrub { flex: 1 1 120px; min-width: 90px; position: relative; display: grid; }
+.sgp.marked .controls { padding-bottom: 6px; } .sgp.marked .scrub { order: 1; flex-basis: 100%; } /* room for the marks */
 .sgp input[type=range] { accent-color: var(--blue); width: 100%; margin: 0; }
 .sgp .lapses { position: absolute; inset: calc(50% + 8px) 8px auto; } /* a scrubber's thumb is 16 px wide */
 .sgp .lapses i { position: absolute; left: calc(var(--at) * 100% - 4.5px); width: 9px; height: 9px; cursor: pointer; }
@@ -100,8 +101,8 @@ const STYLE = `
 .sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; overflow: visible; } /* a name at the edge */
 .sgp .map svg.ground { position: absolute; inset: 0; width: 100%; height: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
 .sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
-.sgp .map .said, .sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sgp .map .notes { min-height: 17px; max-height: 34px; overflow: hidden; }
+.sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .map .notes { min-height: 17px; max-height: 51px; overflow: hidden; }
 .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
@@ -131,6 +132,7 @@ const STYLE = `
 @container (min-width: 860px) {
   .sgp .bar { position: sticky; top: var(--sgp-top, 0px); z-index: 5; background: var(--paper); }
   .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
+  .sgp.marked:not(.large) .grid { height: clamp(560px, calc(var(--sgp-room, 620px) - 28px), 960px); }
   .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
   .sgp:not(.large) .main { grid-template-rows: minmax(0, 15fr) minmax(0, 13fr); }
   .sgp.mapless:not(.large) .main { grid-template-rows: minmax(0, 1fr) auto; }
@@ -144,6 +146,12 @@ const STYLE = `
 .sgp.mapless .map { display: none; } .sgp.mapless .below { grid-template-columns: minmax(0, 1fr); }
 @container (min-width: 560px) { .sgp.mapless .beside { flex-direction: row; } .sgp.mapless .beside > * { flex: 1; min-width: 0; } }
 .sgp[data-view=step] :is(.below, .reasons), .sgp[data-view=teach] :is(.below, .reasons, .candidates, .more), .sgp[data-view=explain] :is(.coverage, .candidates) { display: none; }
+.sgp[data-view=teach] .words { white-space: normal; }
+.sgp[data-view=explain] .reasons .feature { white-space: normal; } .sgp[data-view=explain] .because { height: auto; }
+@container (min-width: 860px) { .sgp[data-view=explain]:not(.large) .main { grid-template-rows: minmax(0, 1fr) minmax(0, 1fr); }
+  .sgp[data-view=explain] .ruler { flex: 1; }
+  .sgp[data-view=explain] .below { grid-template-columns: minmax(0, 8fr) minmax(0, 5fr) !important; } }
+.sgp .picture text.mentioned { fill: var(--orange) !important; font-weight: 700; text-decoration: underline; stroke: var(--paper); stroke-width: 4; paint-order: stroke; }
 .sgp[data-view=teach] .why { font-size: 22px; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
 @container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }
   .sgp[data-view=teach]:not(.large) .grid { grid-template-columns: minmax(0, 3fr) minmax(0, 1fr) !important; }

@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from dataclasses import replace
 from hashlib import sha256
 from itertools import product
 from json import dumps, loads
@@ -11,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import sgp
+from sgp.analysis import explanations
 from sgp.analysis.explanations import (
     FEATURES,
     OTHERS,
@@ -22,13 +24,17 @@ from sgp.analysis.explanations import (
     explanation_records,
     mixture,
     reweighted,
+    state_costs,
 )
+from sgp.analysis.maps import _cheapest, expert_candidates
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import open_run
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods.baselines import RandomSuccessor
 from sgp.methods.loading import shipped_folders
 from sgp.planning.rollout import Mark, Step, runners_up
+from sgp.planning.task import Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from tests.planning.test_planner import by_name
 from tests.viewer.conftest import ranked_rollout
@@ -101,6 +107,37 @@ def test_the_cheapest_open_ones_are_explained_against_and_recorded_with_the_runn
         assert [each["against"] for each in recorded] == [each["against"] for each in several]
         for each, one in zip(several, recorded, strict=True):
             assert difference(one) == pytest.approx(difference(each), abs=1e-4)
+
+
+def test_the_experts_action_is_explained_and_on_the_map_at_whatever_rank(nearest, monkeypatch):
+    monkeypatch.setattr(explanations, "OTHERS", 1)
+    policy, rollout = nearest
+    suite = sgp.load_suite("state-centric")
+    plan = saved_plans(suite, "blocksworld", "interpolation")[PROBLEM.sha256].plan
+    trajectory = Trajectory.of(rollout.task, plan)
+    several = [list(rollout.task.successors(state)) for state in trajectory.states]
+    place = next(place for place, each in enumerate(several) if len(each) > 2)
+    expert = [each.state for each in several[place]].index(trajectory.states[place + 1])
+    costs = np.arange(len(several[place]), dtype=float)
+    costs[expert] = len(costs)  # the most expensive one
+    chosen, other, *_ = np.argsort(costs).tolist()
+    marks = np.zeros(len(costs), np.uint8)
+    step = Step(trajectory.states[place], several[place], costs, None, marks, chosen)
+    rollout = replace(rollout, steps=(step,), decisions=1)
+    assert [each["against"] for each in explain(rollout, policy)[0]] == [other]
+    assert [each["against"] for each in explain(rollout, policy, trajectory.actions)[0]] == [other, expert]
+    assert expert_candidates(rollout, trajectory.actions) == [expert]
+    assert _cheapest(step, 2, None) == sorted([chosen, other])
+    assert _cheapest(step, 2, expert) == sorted([chosen, expert])
+
+
+def test_the_cost_of_the_state_is_its_distance_from_the_prediction(nearest):
+    policy, rollout = nearest
+    for view, cost in zip(policy.views(rollout.task, rollout.steps), state_costs(rollout, policy), strict=True):
+        if policy.metric == "euclidean":
+            assert cost == pytest.approx(float(np.linalg.norm(view.predicted - view.state)), rel=1e-5)
+        else:
+            assert 0 <= cost <= 2
 
 
 def test_shares_add_up_to_the_difference_of_distances(nearest):

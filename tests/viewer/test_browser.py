@@ -8,11 +8,12 @@ from itertools import combinations
 import pytest
 
 import sgp
-from sgp.datasets.recorded import atom_of, map_file
+from sgp.datasets.recorded import atom_of, map_file, read_recorded
 from sgp.domains import draw_series
 from sgp.domains.domain import Scene
 from sgp.viewer.playback import playback
 from tests.browsing import expect, expect_playing_beyond, expect_step, lane_words, press
+from tests.recorded import recorded_file
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 pytestmark = pytest.mark.browser
@@ -22,6 +23,10 @@ def recorded(domain, model, variant, solved=True):
     found = (each for each in sgp.recorded_rollouts().rollouts if (each.head["outcome"] == "solved") is solved)
     wanted = domain, model, variant
     return next(each for each in found if (each.about.domain, each.about.method, each.about.variant) == wanted)
+
+
+def rollout_of(pattern):
+    return read_recorded(recorded_file(pattern))[0]
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +254,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     assert "75 % of the variance" in page.locator(".map").inner_text()
     points.first.focus()
     words = points.first.get_attribute("aria-label")
-    expect(page.locator(".map .said")).to_have_text(words)
+    assert page.locator("tr.pointed td").first.inner_text() == "2"
     assert words.startswith("rank 2, cost ∞: ")
     assert IMAGE in words
     press(page, "Enter")  # picks the candidate
@@ -273,11 +278,11 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     assert "candidates (the 1 cheapest of 2)" in page.locator(".map .legend").inner_text()
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
-    page.get_by_text("; not on the map").wait_for()
+    page.get_by_text("Rank 2 is not on the map.").wait_for()
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is at 2.5 times the 99th percentile of distances between neighbors in training."
+    far = ") is 2.5 times as far as 99 % of them are from their nearest neighbor."
     assert far in page.locator(".map .notes").inner_text()
     step["distance"] = 1.5
     file.write_text(json.dumps(made))
@@ -417,6 +422,47 @@ def test_what_a_step_moves_glides_unless_there_are_several_steps_or_less_motion_
     assert page.evaluate("glided") == []
 
 
+def test_a_tie_without_reasons_and_costs_of_equal_digits_can_be_told(open_page):
+    """Step 65 of this rollout is a tie of which no feature is a reason; costs of the other are near 5,873."""
+    page = open_page(rollout_of("gripper-zero-change-wl-p04-*"), "#step=65")
+    assert page.locator(".because").inner_text().startswith("Tied with ")
+    press(page, "ArrowRight")
+    expect_step(page, 65)
+    rollout = rollout_of("logistics-contrastive-delta-wl-p01-*")
+    page = open_page(rollout, "#step=3")
+    costs = page.locator(".candidates tbody tr td:nth-child(3)").all_inner_texts()
+    different = {round(each["cost"], 6) for each in playback(rollout)["steps"][2]["candidates"]}
+    assert len(set(costs)) == len(different) > 6
+
+
+def test_the_objects_of_a_feature_are_emphasised_on_the_board_while_it_is_pointed_at(open_page):
+    rollout = rollout_of("logistics-contrastive-jumps-aiw-p01-*")
+    data, page = playback(rollout), open_page(rollout, "#step=3")
+    mentioned = page.locator(".picture text.mentioned")
+    assert mentioned.count() == 0
+    page.locator(".reasons li").first.hover()
+    (first, *_) = data["steps"][2]["why"][0]["reasons"]
+    names = set(re.split(r"[\s(),;]+", data["features"][first[0]]))
+    assert mentioned.count() > 0
+    assert set(mentioned.all_text_contents()) <= names
+    page.locator(".candidates h3").hover()
+    assert mentioned.count() == 0
+
+
+def test_the_current_state_is_on_the_ruler_at_its_distance_from_the_prediction(open_page):
+    rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
+    step = playback(rollout)["steps"][21]
+    assert all(each["add"] or each["delete"] for each in step["candidates"]), "no candidate has the state's cost"
+    page = open_page(rollout, "#step=22")
+    assert page.locator(".ruler text", has_text="current state").count() == 1
+    place = page.evaluate("document.querySelector('.sgp .ruler path[d^=\"M-4 4\"]').transform.baseVal[0].matrix.e")
+    chosen = step["candidates"][step["chosen"]]["cost"]
+    furthest = max(step["state_cost"], *(each["cost"] for each in step["candidates"]))
+    left, wide = 16, 290
+    assert place == pytest.approx(left + wide * step["state_cost"] / furthest, abs=0.1)
+    assert step["state_cost"] > chosen
+
+
 def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_there(open_page):
     rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
     data, page = playback(rollout), open_page(rollout, "#step=34", viewport={"width": 1366, "height": 768})
@@ -431,7 +477,7 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
         for number, later in enumerate(data["steps"][34:], start=35):
             alive = {each for each, (before, _, _) in enumerate(later["beam"]) if before in alive}
             dropped = dropped or (None if alive else number)
-        assert label.endswith("✔ shown plan" if place == step["lane"] else f"ends at step {dropped}")
+        assert label.endswith("✔ shown plan" if place == step["lane"] else f"until step {dropped - 1}")
     titles = page.locator(".lanes .kept title").all_text_contents()
     there = next(place for place, title in enumerate(titles) if title.startswith("step 37, place 1 "))
     page.locator(".lanes .kept").nth(there).click()
