@@ -48,13 +48,14 @@ def make_map(
     With an expert's plan for each rollout, its action is always among the candidates.
 
     A point is [x, y] by PCA, then by UMAP with `neighbours` if there are enough points; coordinates are integers from 0
-    to 1000. Of training: the points (`context`), the shares of their variance along the two principal axes
-    (`explained`), and the 99th percentile of their nearest-neighbour distances (`usual`). Of a step: its state, the
-    prediction, candidates by index, and the training point nearest to the state (or to the chosen transition, if
-    transitions are embedded) with its distance in the embedding.
+    to 1000. Of training: the points (`context`), where they come from (`training`), the shares of their variance along
+    the two principal axes (`explained`), and the 99th percentile of their nearest-neighbour distances (`usual`). Of a
+    step: its state, the prediction, candidates by index, and the training point nearest to the state (or to the chosen
+    transition, if transitions are embedded) with its distance in the embedding.
     """
-    training = _training(policy, successors, trajectories)
-    ground = training[list(evenly_spaced(len(training), CONTEXT))]
+    training, sources = _training(policy, successors, trajectories)
+    some = list(evenly_spaced(len(training), CONTEXT))
+    ground, sources = training[some], [sources[place] for place in some]
     near = _Near(ground)
     shown = _candidates_shown(policy, rollouts)
     vectors, drawn = list(ground), list[dict[str, Any]]()
@@ -87,7 +88,15 @@ def make_map(
             step |= {end: None if step[end] is None else places_of[step[end]] for end in ("state", "predicted")}
             step["candidates"] = {place: places_of[point] for place, point in step["candidates"].items()}
     facts = {"of": policy.embeds, "dimensions": rows.shape[1], "explained": explained, "usual": _brief(near.usual)}
-    return {**facts, "umap": umap, "context": places_of[: len(ground)]}, drawn
+    return {**facts, "umap": umap, "context": places_of[: len(ground)], "training": training_record(sources)}, drawn
+
+
+def training_record(sources: Sequence[TrainingSource]) -> dict[str, Any]:
+    """Return where training points come from, as stored: problems, actions, and [problem, step, action] of each."""
+    problems, actions = ({each[part]: None for each in sources} for part in (0, 2))
+    numbers = [{name: number for number, name in enumerate(names)} for names in (problems, actions)]
+    points = [[numbers[0][problem], step, numbers[1][action]] for problem, step, action in sources]
+    return {"problems": list(problems), "actions": list(actions), "points": points}
 
 
 class _Near:
@@ -158,14 +167,22 @@ def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(((flat - low) * (_SIDE / (span or 1.0))).round(), np.int64)
 
 
-def _training(policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory]) -> NDArray[np.float32]:
-    """The distinct vectors [n, D] of training."""
+TrainingSource = tuple[str, int, str]  # problem, actions of the expert before, and of a transition its actions
+
+
+def _training(
+    policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory]
+) -> tuple[NDArray[np.float32], list[TrainingSource]]:
+    """The distinct vectors [n, D] of training, and where each occurs first."""
     states = [(each, step) for each in trajectories for step in range(len(each))]
-    some = [states[place] for place in evenly_spaced(len(states), CONTEXT)]
-    found = [
-        policy.vectors(trajectory.task, [_training_step(trajectory, successors, step)]) for trajectory, step in some
-    ]
-    return np.unique(np.vstack(found).astype(np.float32), axis=0)
+    found, sources = list[NDArray[np.floating[Any]]](), list[TrainingSource]()
+    for trajectory, number in (states[place] for place in evenly_spaced(len(states), CONTEXT)):
+        step = _training_step(trajectory, successors, number)
+        found.append(policy.vectors(trajectory.task, [step]))
+        taken = [" ".join(map(str, each.actions)) for each in step.candidates] if policy.embeds != "states" else [""]
+        sources += [(trajectory.task.name, number, actions) for actions in taken]
+    rows, first = np.unique(np.vstack(found).astype(np.float32), axis=0, return_index=True)
+    return rows, [sources[place] for place in first]
 
 
 def _training_step(trajectory: Trajectory, successors: Successors, place: int) -> Step:

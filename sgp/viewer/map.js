@@ -29,7 +29,7 @@ const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
  *
  * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
  * `zoomed`: close up from the start. Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
- * of a step of the path that is clicked. `letter`: the height of the labels' letters in units.
+ * of a step of the path that is clicked; a click on a point of training says where it comes from. `letter`: the height of the labels' letters in units.
  */
 function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, letter = 21 }) {
   const map = rollout.map;
@@ -133,12 +133,27 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     return path;
   }
 
-  function visitClicked(event) {
+  /** A click visits a step of the path, where the host wants that, or says what a point of training is. */
+  function clicked(event) {
     if (event.target.closest(".point")) return;
     const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
-    const away = pathTo(shown[0]).map((each) => Math.hypot(place(each)[0] - x, place(each)[1] - y));
-    const nearest = away.indexOf(Math.min(...away));
-    if (away[nearest] < CLOSE) visit(nearest);
+    const closest = (points) => {
+      const away = points.map((each) => Math.hypot(place(each)[0] - x, place(each)[1] - y));
+      const first = away.indexOf(Math.min(...away));
+      return away[first] < CLOSE ? first : null;
+    };
+    const [step, point] = [visit ? closest(pathTo(shown[0])) : null, map.training ? closest(map.context) : null];
+    if (step !== null) visit(step);
+    else if (point !== null) {
+      put(nearest, map.context[point]);
+      notes.textContent = notes.title = wordsOnTraining(point);
+    }
+  }
+
+  function wordsOnTraining(point) {
+    const [problem, before, actions] = map.training.points[point];
+    const where = `${map.training.problems[problem]} after ${plural(before, "action")} of the expert's plan`;
+    return states ? `Training (×): the state of ${where}.` : `Training (×): ${map.training.actions[actions]} in ${where}.`;
   }
 
   function show(at, rank) {
@@ -238,7 +253,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     return notes.join(" ");
   }
 
-  if (visit) drawing.addEventListener("click", visitClicked);
+  drawing.addEventListener("click", clicked);
   choose(projection);
   return { element: box, show, zoom, choose: (which) => projections.includes(which) && choose(which) };
 }

@@ -403,7 +403,7 @@ def _placed(recorded: Recorded, orders: Sequence[Sequence[int]], data: Mapping[s
         candidates = {rank_of[int(place)]: point for place, point in step["candidates"].items()}
         steps.append({**step, "candidates": [[rank, *point] for rank, point in sorted(candidates.items())]})
     ground = {name: data[name] for name in ("of", "dimensions", "explained", "umap", "context")}
-    return {**ground, "usual": data.get("usual"), "steps": steps}
+    return {**ground, "usual": data.get("usual"), "steps": steps, "training": data.get("training")}
 
 
 State = frozenset[Atom]

@@ -91,7 +91,12 @@ def test_the_nearest_training_point_is_told_in_the_embedding(state_run, train):
     far = sgp.Task(suite.problems("gripper", "extrapolation")[-1])
     rollouts = [planner.solve(task, sgp.Limit(actions=4)) for task in (near, far)]
     made, drawn = maps.make_map(policy, planner.successors, train, rollouts, False)
-    training = maps._training(policy, planner.successors, train)
+    training, sources = maps._training(policy, planner.successors, train)
+    of_problem = {each.task.name: each for each in train}
+    for vector, (problem, before, actions) in zip(training, sources, strict=True):
+        assert not actions
+        trajectory = of_problem[problem]
+        assert (policy.embed(trajectory.task, [trajectory.states[before]])[0] == vector).all()
     ground = training[list(maps.evenly_spaced(len(training), maps.CONTEXT))].astype(float)
     apart = [np.sort(np.linalg.norm(ground - each, axis=1))[1] for each in ground]
     near = maps._Near(ground.astype(np.float32))

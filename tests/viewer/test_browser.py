@@ -289,6 +289,31 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     assert "Far from training" not in open_page(hostile).locator(".map .notes").inner_text()
 
 
+@pytest.mark.parametrize(
+    "pattern", ["blocksworld-state-centric-wl-xgboost-delta-p08-solved", "logistics-contrastive-jumps-aiw-p01-*"]
+)
+def test_a_click_on_a_training_point_says_where_it_comes_from(open_page, pattern):
+    rollout = rollout_of(pattern)
+    data, page = playback(rollout)["map"], open_page(rollout)
+    press(page, "m")  # the whole map
+    page.locator(".map h3 button[aria-pressed=false]", has_text="zoom").wait_for()
+    x, y = page.evaluate(
+        """() => {
+            const path = document.querySelector(".map .ground path");
+            const [left, top] = path.getAttribute("d").match(/M([\\d.]+) ([\\d.]+)/).slice(1).map(Number);
+            const { x, y } = new DOMPoint(left, top).matrixTransform(path.getScreenCTM());
+            return [x, y];
+        }"""
+    )
+    page.mouse.click(x, y)
+    page.get_by_text("of the expert's plan.").wait_for()
+    here, words = data["context"][0], page.locator(".map .notes").inner_text()
+    near = (each for each, at in enumerate(data["context"]) if abs(at[2] - here[2]) + abs(at[3] - here[3]) < 30)
+    sources = [data["training"]["points"][each] for each in near]
+    problems = data["training"]["problems"]
+    assert any(f"{problems[problem]} after {before} action" in words for problem, before, _ in sources)
+
+
 def test_the_map_zooms_to_the_points_of_a_step_and_has_an_arrow(open_page, blocks):
     page = open_page(blocks, "#step=12")
     press(page, "m")
