@@ -1,6 +1,6 @@
 // The costs of a step's candidates on a line: where the model predicts an embedding, their true distances from the prediction.
 
-const RULER = { width: 320, height: 96, base: 53, ends: 78, left: 16, right: 14, row: 13, rows: 3, cut: 44 };
+const RULER = { width: 320, height: 84, base: 48, ends: 71, left: 16, right: 14, row: 13, rows: 3, cut: 44 };
 const TOGETHER = 7; // units: candidates that lie so close have one label
 const BROKEN = 0.2; // of the largest distance: where all distances lie so close, the axis does not begin at 0
 const RULED = 12; // candidates on the line: the cheapest, the chosen one, the expert's
@@ -37,7 +37,7 @@ function drawRuler(rollout, { name, pick }) {
     }
     if (predicts && state !== null) {
       drawing.append(s("path", { d: "M-4 4h8v8h-8z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
-      drawing.append(text(Math.min(Math.max(x(state), 40), RULER.width - 40), RULER.height - 4, "current state"));
+      drawing.append(text(Math.min(Math.max(x(state), 40), RULER.width - 40), RULER.height - 2, "current state"));
     }
     const groups = []; // of candidates that lie at nearly the same place
     for (const each of listed) {

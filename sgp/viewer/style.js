@@ -132,7 +132,7 @@ const STYLE = `
 @container (min-width: 860px) {
   .sgp .bar { position: sticky; top: var(--sgp-top, 0px); z-index: 5; background: var(--paper); }
   .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
-  .sgp.marked:not(.large) .grid { height: clamp(560px, calc(var(--sgp-room, 620px) - 28px), 960px); }
+  .sgp.marked:not(.large) .grid { height: clamp(560px, calc(var(--sgp-room, 620px) - 22px), 960px); }
   .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
   .sgp:not(.large) .main { grid-template-rows: minmax(0, 15fr) minmax(0, 13fr); }
   .sgp.mapless:not(.large) .main { grid-template-rows: minmax(0, 1fr) auto; }
