@@ -20,6 +20,7 @@ from sgp.planning.rollout import Mark, Outcome, tie_margin
 
 RANDOM = "random-successor"  # the method that draws its costs
 LONG = 10  # steps without a new minimum of open goals that make a plateau, or that make a loss final
+_ORDER = "in the order of the PDDL files"
 _TEXTS = tomllib.loads((Path(__file__).parent / "failures.toml").read_text(encoding="utf-8"))
 
 
@@ -221,18 +222,23 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = "all better-ranked successors had been visited, among them some that differ from the state"
+        what = "all better-ranked successors had been visited, and not only those of actions without an effect"
         what += f"; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 
 
 def _ties(recorded: Recorded) -> Iterator[Remark]:
-    """Steps decided by the order of the PDDL."""
-    contending = [sum(marks_in(each).contends for each in step["candidates"]) for step in recorded.steps]
-    found = [number for number, many in enumerate(contending, start=1) if many > 1]
+    """Steps on which the first of several available candidates of the lowest cost was chosen."""
+    found = dict[int, int]()
+    for number, step in enumerate(recorded.steps, start=1):
+        cheapest = [place for place, each in enumerate(step["candidates"]) if marks_in(each).contends]
+        if len(cheapest) > 1 and step["chosen"] == cheapest[0]:
+            found[number] = len(cheapest)
     if found:
-        what = f"several candidates (up to {max(contending)}) had the same cost, and their order in the PDDL decided"
-        yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
+        most = max(found.values())
+        many = "two" if most == 2 else f"2 to {most}"
+        what = f"{many} unvisited candidates that the model can tell apart had the lowest cost"
+        yield Remark(f"On {_of(found, recorded)} {what}, and the first {_ORDER} was chosen", tuple(found))
 
 
 def _goals(recorded: Recorded) -> Iterator[Remark]:
@@ -272,15 +278,24 @@ def _off(recorded: Recorded) -> Iterator[Remark]:
         elif expert is not None:
             cost, chosen = cost_of(expert), cost_of(step["candidates"][step["chosen"]])
             what = f"the expert's action has rank {rank} of {len(step['candidates'])} there"
+            visited = "its state had been visited"
+            why = visited if "visited" in expert["marks"] else "the final path of the beam does not contain it"
             if cost < math.inf and abs(cost - chosen) <= tie_margin(cost):
-                what = (
-                    "the expert's action costs as much as the chosen one, which comes first in their order in the PDDL"
-                )
+                what = _tied_with_expert(step, expert, why)
             elif cost < chosen:
-                visited = "its state had been visited"
-                why = visited if "visited" in expert["marks"] else "the final path of the beam does not contain it"
                 what += f"; it costs less than the chosen one, but {why}"
         yield Remark(f"The rollout leaves the expert's plan at step {number}; {what}", (number,))
+
+
+def _tied_with_expert(step: Mapping[str, Any], expert: Mapping[str, Any], why: str) -> str:
+    """Why a candidate was chosen that costs as much as the expert's; `why` is the reason if it is not their order."""
+    candidates, place = step["candidates"], step["chosen"]
+    equivalent = expert.get("key") is not None and expert["key"] == candidates[place].get("key")
+    what = "the expert's action costs as much as the chosen one"
+    what = "the model cannot tell the expert's action from the chosen one" if equivalent else what
+    if place < candidates.index(expert) and (equivalent or marks_in(expert).open_to_choice):
+        return f"{what}, which comes first {_ORDER}"
+    return what if equivalent else f"{what}, but {why}"
 
 
 def _first_departure(

@@ -163,12 +163,39 @@ def test_steps_on_which_nothing_looks_best_circles_shut_candidates_and_ties_are_
     shut = [choice(f"(a {each})", cost, [f"(q {each})"], (), "visited") for each, cost in (("y", 0.1), ("z", 0.2))]
     open_ = choice("(a z)", 0.3, ["(far)"])
     sentence, steps = told([go, *shut], [open_])[0]
-    words = "On 1 of 2 steps all better-ranked successors had been visited, among them some that differ from the state"
-    words += "; the median rank of the chosen one was 3"
-    assert (sentence[: len(words)], steps) == (words, (1,))
+    assert sentence.startswith("On 1 of 2 steps all better-ranked successors had been visited")
+    assert sentence.endswith("the median rank of the chosen one was 3")
+    assert steps == (1,)
+
+
+def test_ties_count_candidates_that_were_available_where_the_first_was_chosen():
+    def counted(*steps):
+        return [(sentence, steps) for sentence, steps in told(*steps) if "lowest cost" in sentence]
+
+    open_ = choice("(a z)", 0.3, ["(far)"])
     tied = [choice(f"(a {each})", 1.0, [f"(q {each})"], (), "tied") for each in "xyz"]
-    words = "On 1 of 2 steps several candidates (up to 3) had the same cost, and their order in the PDDL decided"
-    assert (words, (1,)) in told(tied, [open_])
+    ((sentence, steps),) = counted(tied, [open_])
+    assert "2 to 3 unvisited candidates" in sentence
+    assert steps == (1,)
+    tied[2]["marks"].append("collapsed")
+    ((sentence, _),) = counted(tied, [open_])
+    assert "two unvisited candidates" in sentence
+    assert not counted([open_, *tied])
+
+
+def test_the_card_says_why_an_action_of_the_experts_that_costs_as_much_was_not_chosen():
+    def said(place, key, *marks):
+        own, expert = choice("(a x)", 1.0, ["(q x)"], (), "tied"), choice("(a y)", 1.0, ["(q y)"], (), *marks)
+        candidates = [{**own, "key": 0}, {**own, "key": 0, "actions": ["(a z)"], "cost": 2.0}]
+        candidates.insert(place, {**expert, "key": key})
+        texts = {"domain_pddl": COUNTED_DOMAIN, "problem_pddl": COUNTED_PROBLEM, "initial": [], "outcome": "horizon"}
+        step = {"chosen": 1 - place, "candidates": candidates}
+        return diagnosis(Recorded("made", 1, {**texts, "expert": ["(a y)", "(a x)"]}, (step,)))[-1].sentence
+
+    assert "costs as much as the chosen one, which comes first" in said(1, 1, "tied")
+    assert "cannot tell the expert's action from the chosen one, which comes first" in said(1, 0, "tied", "collapsed")
+    assert said(1, 1, "visited").endswith("costs as much as the chosen one, but its state had been visited")
+    assert said(0, 1, "tied").endswith("but the final path of the beam does not contain it")
 
 
 def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving_the_expert():
