@@ -54,10 +54,13 @@ def failures(stamp: str) -> tuple[list[tuple[Recorded, Failure]], list[str]]:
 
 def pills(label: str, options: Iterable[str], key: str) -> list[str]:
     """A filter of few options that is part of the address; nothing chosen means everything."""
-    known, requested = in_order(options), st.query_params.get_all(key)
-    if any(each in list(sgp.analysis.FailureKind) for each in requested):  # an address of an older version
-        del st.query_params[key]
-        st.session_state[key] = [each for each in known if each in requested]
+    known, singular = in_order(options), key.removesuffix("s")
+    requested = [*st.query_params.get_all(key), *st.query_params.get_all(singular)]
+    of_older = any(each in list(sgp.analysis.FailureKind) for each in requested)  # an address of an older version
+    if of_older or singular in st.query_params:  # other pages write "domain"
+        st.query_params.pop(singular, None)
+        st.session_state[key] = [each for each in known if {each, in_words(each)} & {*requested}]
+        st.query_params[key] = [in_words(each) for each in st.session_state[key]]
     how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
     chosen = st.pills(label, known, key=key, format_func=in_words, **how)
     return chosen or known
@@ -116,7 +119,7 @@ def beside(recorded: Recorded, step: int) -> str:
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str) -> str:
+def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str, theme: str) -> str:
     """A failure: its step, the state there, the course of open goals, and the findings."""
     recorded, failure = _recorded, _failure
     address, primary, counts = LIBRARY.address_of(recorded), failure.primary, failure.open_goals
@@ -254,9 +257,9 @@ def show_recorded() -> None:
             "what happened (first that applies)",
         )
         show_meanings()
-    stamp = sources.stamp()
+    drawn_for = sources.stamp(), st.context.theme.type  # the theme decides whether pictures are inverted
     most = None if st.session_state.get("failures all") else MOST
-    cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:most])
+    cards = (card(each, failure, f"{each.place} {each.about}", *drawn_for) for each, failure in shown[:most])
     st.html(f'{STYLE}<div class="failures list">{"".join(cards)}</div>')
     if len(shown) > MOST:
         st.toggle(f"Show all {len(shown)}", key="failures all")

@@ -2,15 +2,17 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pandas
 import pytest
+import streamlit
 
 import sgp
 from sgp.evaluation.attempts import recording_command
 from sgp.evaluation.scores import select
-from tests.dashboard.conftest import button, html, settled, words
+from tests.dashboard.conftest import address, button, choice, html, settled, words
 
 
 def unsolved(open_page, method, variant=""):
@@ -78,3 +80,21 @@ def test_a_failure_leads_on_to_another_choice_and_to_a_rollout_that_solves_its_p
         left, right = (named[each["domain"], each["problem"], each[side]] for side in ("left", "right"))
         assert left.head["sha256"] == right.head["sha256"]
         assert left.head["outcome"] != "solved" == right.head["outcome"]
+
+
+def test_pictures_are_inverted_for_who_has_a_dark_theme_and_for_no_other(open_page, monkeypatch):
+    def inverted(theme):
+        monkeypatch.setattr(type(streamlit.context), "theme", SimpleNamespace(type=theme))
+        pictures = re.findall("<img [^>]*>", html(open_page("failures", domains="gripper")))
+        assert pictures
+        return sum("inverted" in each for each in pictures) / len(pictures)
+
+    assert [inverted(theme) for theme in ("dark", "light", "dark")] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("of", ["recorded rollouts", "measured attempts"])
+def test_a_link_may_name_one_domain_as_on_other_pages(open_page, of):
+    app = open_page("failures", of=of, domain="logistics")
+    assert choice(app, "Domains").value == ["logistics"]
+    assert "domain" not in address(app)
+    assert address(app)["domains"] == "logistics"
