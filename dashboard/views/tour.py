@@ -18,9 +18,9 @@ draw = st.components.v2.component(
 )
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(show_spinner=False)
 def tour(path: str, stamp: int) -> sgp.viewer.Tour:
-    """The recorded tour, read again when its file changes."""
+    """The recorded tour, which stores what it has computed; read again when its file changes."""
     return sgp.viewer.read_tour(path)
 
 
@@ -41,6 +41,18 @@ def present(shown: bool) -> None:
         st.query_params["present"] = "yes"
     else:
         st.query_params.pop("present", None)
+
+
+def stop_of_address(titles: Sequence[str]) -> int:
+    """The stop of the address (from 0); the first and a message if there is no such stop."""
+    requested = st.query_params.get("stop", "1")
+    numbers = [str(place + 1) for place in range(len(titles))]
+    if requested in numbers:
+        return numbers.index(requested)
+    words = f"Stop '{requested}' of this link is not here; shown instead: 1 {titles[0]}"
+    st.toast(plain(words), duration="infinite")
+    go(0)
+    return 0
 
 
 def show_bar(stop: int) -> None:
@@ -76,6 +88,12 @@ def choose(label: str, name: str, options: Sequence[int], default: int) -> int:
     return chosen
 
 
+def sizes(found: sgp.viewer.Tour) -> tuple[Sequence[int], int]:
+    """The numbers of objects to choose from, and the first choice; reading the attempts takes seconds, once."""
+    with st.spinner("Reading the measured attempts"):
+        return found.sizes, found.opening_size
+
+
 def guessed(found: sgp.viewer.Tour) -> bool:
     """Ask for the next action; return whether the answer may be shown."""
     names, excluded = found.actions, found.visited
@@ -98,13 +116,13 @@ def guessed(found: sgp.viewer.Tour) -> bool:
     return True
 
 
-def address_of(recorded: Recorded) -> dict[str, str]:
+def address_of(recorded: Recorded, **more: str) -> dict[str, str]:
     """The address of a rollout of the library by the same planner on the same problem; of its domain otherwise."""
     library, about = sources.library(), recorded.about
     for each in library.rollouts:
         of_each = (each.head.get("sha256"), each.about.planner, each.about.seed)
         if of_each == (recorded.head.get("sha256"), about.planner, about.seed):
-            return library.address_of(each)
+            return library.address_of(each) | more
     return {"domain": about.domain}
 
 
@@ -133,13 +151,12 @@ def main() -> None:
         return
     found = tour(str(path), path.stat().st_mtime_ns)
     titles = sgp.viewer.tour_titles()
-    requested = number("stop", 1)
-    place = requested - 1 if 1 <= requested <= len(titles) else 0
+    place = stop_of_address(titles)
     presenting = st.query_params.get("present") == "yes"
     st.html(f"<style>{css('tour_page')}{css('tour_presented') if presenting else ''}</style>")
     (show_presented if presenting else show_bar)(place)
     level = choose("Round", "round", range(found.rounds + 1), 0) if titles[place] == "Colours" else 0
-    size = choose("Objects", "size", found.sizes, found.opening_size) if titles[place] == "Larger problems" else None
+    size = choose("Objects", "size", *sizes(found)) if titles[place] == "Larger problems" else None
     stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None, size)
     st.markdown(plain(stop.words))
     if titles[place] == "Nearest successor":
@@ -157,6 +174,9 @@ def main() -> None:
         st.rerun()
     if titles[place] == "Whole plan":
         st.page_link("views/rollout.py", label="Step through this plan", query_params=address_of(found.rollout))
+    elif titles[place] == "A failure":
+        address = address_of(found.failure, step=str(found.data["failure"]["step"]))
+        st.page_link("views/rollout.py", label="Open this step in the player", query_params=address)
     st.caption(plain(f"{stop.source}, as recorded."))
 
 

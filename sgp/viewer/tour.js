@@ -74,8 +74,10 @@ function hearKeys(root, connected, go, present) {
     const fold = root().querySelector(".question");
     if (event.key in STEPS) go(STEPS[event.key]);
     else if (event.key === "p" || event.key === "Escape") present(event.key === "p");
-    else if (event.key === "a" && fold) fold.open = !fold.open;
-    else return;
+    else if (event.key === "a" && fold) {
+      fold.open = !fold.open;
+      fold.scrollIntoView({ block: "nearest" });
+    } else return;
     event.preventDefault();
   });
 }

@@ -6,7 +6,7 @@ import math
 import operator
 import re
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgp import drawing
-from sgp.datasets.recorded import Recorded, atom_of, decode_bounds, read_recorded
+from sgp.datasets.recorded import Recorded, atom_of, decode_bounds, marks_in, read_recorded
 from sgp.datasets.subject import Subject
 from sgp.datasets.suite import Entry, load_suite
 from sgp.domains import draw_goal, draw_scene, draw_series
@@ -24,6 +24,7 @@ from sgp.evaluation.attempts import load_attempts
 from sgp.evaluation.scores import DIAGNOSED, Diagnosis, percent, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
+from sgp.planning.rollout import Mark
 from sgp.viewer.pictures import draw_graph, fill_of
 from sgp.viewer.playback import map_of, ranked
 
@@ -213,7 +214,6 @@ class Tour:
             "atoms": len(data["atoms"]),
             "objects": objects,
             "goals": len(goals),
-            "satisfied": len(goals) - len(open_goals),
             "open": len(open_goals),
             "open_names": ", ".join(str(goals[place]) for place in sorted(open_goals)),
             "atom_nodes": len(graph["nodes"]) - objects,
@@ -245,7 +245,7 @@ class Tour:
             "failure_domain": self.failure.about.domain,
             "failure_shown": self._failure_shown(),
             "beam": max(sum("beam" in each["marks"] for each in step["candidates"]) for step in self.rollout.steps),
-            "diagnosis": "" if diagnosis is None else diagnosis.sentence,
+            "compared": "" if diagnosis is None else "The bars compare these problems with smaller ones.",
             **self._answers(diagnosis),
         }
 
@@ -277,11 +277,7 @@ class Tour:
         expert = f"; the expert's action is ranked {experts[0]}" if experts else ""
         chosen = " ".join(candidates[step["chosen"]]["actions"])
         before = [candidates[number] for number in order[: rank - 1]]
-        idle = sum(not each["add"] and not each["delete"] for each in before)
-        visited = sum("visited" in each["marks"] for each in before) - idle
-        parts = [f"{idle} without an effect"] * bool(idle) + [f"{visited} to visited states"] * bool(visited)
-        free = sum(not {"visited", "collapsed"} & {*each["marks"]} for each in before if each["add"] or each["delete"])
-        parts += [f"{free} nearer, but on a path with a larger sum of distances"] * bool(free)
+        parts = [f"{count} {words}" for words, count in Counter(map(_why_passed, before)).items()]
         why = f" ({rank - 1} before it: {', '.join(parts)})" if parts else ""
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
@@ -317,7 +313,8 @@ class Tour:
             if diagnosis is None
             else f"No: with perfect predictions, greedy decoding would solve "
             f"{percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The planner itself, with its "
-            f"beam, solves {percent(diagnosis.shares['coverage'][1])}.",
+            f"beam, solves {percent(diagnosis.shares['coverage'][1])}. What perfect predictions would not solve is due "
+            "to the features or to the decoding.",
         }
 
     @property
@@ -326,7 +323,7 @@ class Tour:
         candidates = zip(self.actions, self._decision["candidates"], strict=True)
         return [action for action, each in candidates if "visited" in each["marks"]]
 
-    @property
+    @cached_property
     def _largest_trained(self) -> int:
         """The size of the largest training problem."""
         return max(entry.size for entry in self._suite_splits["train"])
@@ -459,7 +456,7 @@ class Tour:
         return {
             "scenes": [("Before", before), (f"After {facts['plan'][0]}", after)],
             "bars": [_colour_row(facts["names"], int(colour), [value]) for colour, value in largest],
-            "heading": f"{len(largest)} of the {len(facts['change'])} numbers that change",
+            "heading": f"The {len(largest)} largest changes",
         }
 
     def _prediction(self) -> list[dict[str, Any]]:
@@ -476,6 +473,18 @@ class Tour:
         state = list(recorded.states())[number - 1]
         heading = f"Cost of {len(bars)} of the {len(step['candidates'])} candidates"
         return {"scenes": _scenes(recorded, map(str, state)), "bars": bars, "heading": heading}
+
+
+def _why_passed(candidate: Mapping[str, Any]) -> str:
+    """Why a candidate was not chosen although it is nearer than the chosen one."""
+    marks = marks_in(candidate)
+    if not candidate["add"] and not candidate["delete"]:
+        return "without an effect"
+    if Mark.VISITED in marks:
+        return "leading to a visited state"
+    if Mark.COLLAPSED in marks:
+        return "equivalent to one in the beam"
+    return "also kept in the beam but not on the final path" if Mark.BEAM in marks else "not kept in the beam"
 
 
 def _scenes(recorded: Recorded, atoms: Iterable[str]) -> list[tuple[str, str]]:

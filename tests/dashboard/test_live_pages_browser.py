@@ -289,6 +289,15 @@ def test_a_stop_is_presented_alone_by_keys_with_a_folded_answer(open_):
     expect_stop(page, 3)
 
 
+def test_an_answer_that_a_key_opens_is_scrolled_into_view(open_):
+    page = open_("tour?stop=3&present=yes")
+    page.set_viewport_size({"width": 1366, "height": 720})
+    page.wait_for_selector(".row svg")
+    answer = page.locator(".question p")
+    press(page, "a")
+    expect(answer).to_be_in_viewport(ratio=1)
+
+
 def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')

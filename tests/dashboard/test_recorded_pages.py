@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -107,7 +108,20 @@ def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
     assert not app.toast, "what a choice makes impossible was not asked for"
     assert not open_page("next_state", file=files[-1]).toast
     for stop in ("0", "99", "<b>", "-1"):
-        assert button(open_page("tour", stop=stop, round="99"), "← Back").disabled
+        app = open_page("tour", stop=stop, round="99")
+        assert button(app, "← Back").disabled
+        assert [stop in each.value.replace("\\", "") for each in app.toast] == [True]
+        assert not app.run().toast
+        assert address(app)["stop"] == "1"
+    assert not open_page("tour", stop="2").toast
+
+
+def test_the_failure_of_the_tour_opens_at_its_step_in_the_player(open_page):
+    (link,) = [each for each in open_page("tour", stop="12").get("page_link") if "step=" in each.proto.query_string]
+    tour = sgp.viewer.read_tour(sgp.viewer.recorded_folder() / "tour.json")
+    opened = open_page("rollout", **dict(parse_qsl(link.proto.query_string)))
+    assert address(opened)["step"] == str(tour.data["failure"]["step"])
+    assert address(opened)["domain"] == tour.failure.about.domain
 
 
 @pytest.mark.parametrize(
@@ -259,7 +273,7 @@ def test_the_tour_has_all_stops_forward_and_back(open_page):
     last = len(sgp.viewer.tour_titles())
     for stop in range(last):
         assert tour.stop(stop).words in words(app)
-        assert ("expert's action first" in words(app)) == (sgp.viewer.tour_titles()[stop] == "A failure")
+        assert ("The bars compare" in words(app)) == (sgp.viewer.tour_titles()[stop] == "A failure")
         if stop < last - 1:
             app = button(app, "Next →").click().run()
     assert not app.exception
@@ -290,7 +304,7 @@ def test_rounds_and_answers_of_the_tour_are_shown_and_it_ends_by_leading_on(open
         assert ("Yes: the model chooses" in said) == (place == tour.chosen)
     app = open_page("tour", stop="3")
     app = button(app, "2").click().run()
-    assert "Shown: after round 2." in words(app)
+    assert button(app, "2").proto.type == "primary"
     assert address(app)["round"] == "2"
     app = open_page("tour", stop=str(sgp.viewer.tour_titles().index("Larger problems") + 1))
     largest = tour.sizes[-1]

@@ -1,3 +1,4 @@
+import copy
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -9,8 +10,8 @@ from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
 from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
 from sgp.experiments.bundle import record_tour
-from sgp.viewer.playback import playback
-from sgp.viewer.tour import tour_titles
+from sgp.viewer.playback import playback, ranked
+from sgp.viewer.tour import Tour, tour_titles
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
         "Whole plan": len(tour.rollout.steps),
         "Larger problems": tour.opening_size,
         "Another method": tour.data["contrast"]["decisions"],
-        "A failure": "12%",
+        "A failure": tour.data["failure"]["step"],
     }
     shares = dict.fromkeys(DIAGNOSED, (0.5, 0.25)) | {"expert_top1": (0.4, 0.12)}
     measured = Diagnosis("In 12% of the decisions.", shares)
@@ -39,6 +40,9 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
             assert str(numbers.get(title, "")) in stop.words
             assert stop.question.endswith("?")
             assert stop.answer
+            if title in ("State", "Training"):
+                (counted, *_) = re.findall(r"\d+", stop.answer)
+                assert not re.search(rf"\b{counted} (are|numbers)\b", stop.words + stop.heading), "before it is asked"
             assert "{" not in stop.question + stop.answer
             if title == "A failure":
                 assert [row["values"] for row in stop.bars] == list(shares.values())
@@ -71,6 +75,31 @@ def test_answers_are_true_of_the_recorded_data(tour):
     greedy = [step["greedy"] == step["chosen"] for step in playback(rollout)["steps"]]
     assert answer(tour, "Whole plan").startswith(f"In {greedy.count(False)} of {len(greedy)} decisions")
     assert f"for {len(rollout.steps)} actions" in answer(tour, "Another method")
+
+
+def test_what_ranks_before_the_choice_at_the_failure_is_explained_by_its_marks(tour):
+    def said(**marks):
+        head, step = tour.data["failure"]["records"]
+        for place, words in marks.items():
+            step["candidates"][int(place[1:])]["marks"] = words.split()
+        failure = {**tour.data["failure"], "records": [head, step]}
+        changed = Tour(tour.source, {**tour.data, "failure": failure})
+        return changed.stop(tour_titles().index("A failure")).words
+
+    tour = Tour(tour.source, copy.deepcopy(tour.data))
+    (step,) = tour.failure.steps
+    (nearer,) = [
+        place
+        for place in ranked(step)[: ranked(step).index(step["chosen"])]
+        if "beam" in step["candidates"][place]["marks"]
+    ]
+    taken = {tuple(actions): cost for _, actions, cost in step["beam"]}
+    near, chosen = (taken[tuple(step["candidates"][place]["actions"])] for place in (nearer, step["chosen"]))
+    assert near < chosen, "candidates of one state continue the same path"
+    assert "4 without an effect, 1 also kept in the beam but not on the final path, 1 leading to a visited" in said()
+    assert "1 not kept in the beam" in said(**{f"c{nearer}": "tied"})
+    assert "2 leading to a visited state" in said(**{f"c{nearer}": "visited"})
+    assert "1 equivalent to one in the beam" in said(**{f"c{nearer}": "collapsed"})
 
 
 def test_sizes_show_the_measured_attempts_of_both_methods(tour):
