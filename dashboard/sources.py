@@ -1,7 +1,7 @@
 """Data of the pages, cached and shared by all sessions; no page changes them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -100,6 +100,15 @@ def about(name: str) -> str:
 def about_all(names: Iterable[str]) -> str:
     """What the words in names mean, as a list in Markdown."""
     return "\n".join(f"- **{plain(word)}**: {plain(meaning)}" for word, meaning in words_in(names).items())
+
+
+def bound(label: str, options: Sequence[str], name: str, default: int = 0) -> str:
+    """A select box bound to the address's parameter `name`; a message says if the parameter is no option."""
+    requested = st.query_params.get(name, "")
+    chosen = str(st.selectbox(label, options, index=default, key=name, bind="query-params"))
+    if requested and requested not in options:
+        st.toast(plain(f"{label} '{requested}' of this link is not here; shown instead: {chosen}"), duration="infinite")
+    return chosen
 
 
 @st.cache_resource(show_spinner=False)

@@ -24,12 +24,12 @@ from sgp.datasets.protocols import PROTOCOLS
 from sgp.datasets.subject import Variant
 from sgp.datasets.suite import LEVELS
 from sgp.domains import saying
-from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, with_planners
+from sgp.evaluation.scores import METRICS, load_scores, read_scores, select, shown_share, with_planners
 from sgp.files import write_text
 from sgp.reports.papers import get_paper, paper_table
 from sgp.reports.scaling_tables import scaling_table
 from sgp.reports.table import Row, Table
-from sgp.reports.tables import coverage_figure, pivot, pool, pool_seeds, short, with_draws
+from sgp.reports.tables import coverage_figure, pivot, pool, pool_seeds, rate, short, with_draws
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "data" / "measured" / "coverage.svg"
@@ -223,7 +223,7 @@ def track_search() -> Table:
         low, high = sgp.wilson(solved / n, n)
         seconds = rounded(fmean(select(line, metric="seconds")["value"]))
         cells = (f"{row.value * row.n:.0f} of {row.n}" for row in levels.values())
-        rows.append((domain, *cells, f"{short(solved / n)} [{short(low)}, {short(high)}], n = {n}", seconds))
+        rows.append((domain, *cells, f"{rate(solved / n)} [{short(low)}, {short(high)}], n = {n}", seconds))
     return Table.of("", ("domain", *LEVELS, "all levels", "seconds"), rows)
 
 
@@ -277,8 +277,8 @@ def learning_curve() -> str:
     whole["line"] = [f"{key[1]}, {full.problems[key]} problems, n = {full['n'][key]}" for key in keys]
 
     def words(cell: pd.DataFrame) -> str:
-        least = f" ({short(cell['value'].min())})" if len(cell) > 1 else ""
-        return short(fmean(cell["value"])) + least
+        least = f" ({rate(cell['value'].min())})" if len(cell) > 1 else ""
+        return rate(fmean(cell["value"])) + least
 
     headings = ("training problems", *counts)
     table = pivot(whole, ("line",), "amount", words, columns=counts, headings=headings, section="planner")
@@ -445,7 +445,7 @@ def shipped_planners() -> Table:
         (size,) = set(coverage["size"].dropna())
         low, high = sgp.wilson(whole.value, whole.n)
         solved = f"{whole.value * whole.n:.0f} of {whole.n}"
-        rows.append((folder.name, str(size), solved, f"{whole.value:.2f} [{low:.2f}, {high:.2f}]"))
+        rows.append((folder.name, str(size), solved, f"{shown_share(whole.value)} [{low:.2f}, {high:.2f}]"))
     return Table.of("", ("domain", "objects", "solved", "coverage, 95 % Wilson interval"), rows)
 
 

@@ -15,6 +15,8 @@ LIBRARY = sources.library()  # once a request: it looks at every file
 # Both rollouts fit on one screen.
 STYLE = f"<style>{css('compare')}</style>"
 
+COSTS = "Each model has its own scale of costs: costs of two models cannot be compared."
+
 compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compare"))
 
 
@@ -72,7 +74,7 @@ def main() -> None:
         )
         return
     st.html(STYLE)
-    columns = st.columns([2, 2, 4, 4])
+    columns = st.columns([7, 6, 18, 18])
     with one_entry() as address:
         with columns[0]:
             domain = select("Domain", in_order(name for name, _, _ in problems), "domain", address=address)
@@ -81,7 +83,8 @@ def main() -> None:
             problem = named[select("Problem", list(named), "problem", address=address)]
         sides = problems[problem]
         titles = {title: title if each.about.method == EXPERT else model_title(each) for title, each in sides.items()}
-        how = {"address": address, "help": sources.about_all(sides), "format_func": titles.__getitem__}
+        about = f"{sources.about_all(sides)}\n\n{COSTS}"
+        how = {"address": address, "help": about, "format_func": titles.__getitem__}
         with columns[2]:
             left = sides[select("Left", list(sides), "left", **how)]
         with columns[3]:

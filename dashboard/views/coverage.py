@@ -31,9 +31,9 @@ MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
 LETTER = 7  # pixels of a letter in the table, about
 LINK = "light-dark(#0067a5, #63b3ed)"
-READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted if 0), and the 95 % \
-Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object names). \
-Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort."""
+READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted below .005), and \
+the 95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object \
+names). Every plan was validated by VAL. More blue: higher coverage. Click a heading to sort."""
 CELLS = "Click a cell to list its failures."
 PAPER = """After "paper": the published value, measured on other instances of the same sizes; its interval is \
 computed here, as if there were as many of them as of ours."""
@@ -287,8 +287,8 @@ def main() -> None:
     columns = st.columns([2, 3, 3, 5])
     with columns[0]:
         suites = in_order(covered["suite"])
-        preferred = "state-centric" if "state-centric" in suites else suites[0]
-        suite = st.selectbox("Suite", suites, index=suites.index(preferred), key="suite", bind="query-params")
+        default = suites.index("state-centric") if "state-centric" in suites else 0
+        suite = sources.bound("Suite", suites, "suite", default)
     covered = covered[covered["suite"] == suite]
     known = covered["method"].isin(REFERENCES).any()
     splits = in_order(covered["split"])

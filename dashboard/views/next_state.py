@@ -148,7 +148,7 @@ def main() -> None:
             "No steps are recorded. Record some with `sgp retrieve --domains ferry --protocol extrapolation --record`."
         )
         return
-    columns = st.columns([6, 5, 2, 3])
+    columns = st.columns([9, 5, 2, 4])
     with columns[0]:
         titles = numbered([each.title for each in found])
         file = found[titles.index(select("Recorded steps", titles, "file"))]

@@ -27,6 +27,9 @@ SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 AROUND, SHOWN = 6, 3_000  # lines shown around an error; characters of a text that are shown
 LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
 STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
+COSTS = """Only differences between the costs of candidates of one state have a meaning. Of contrastive-jumps, a cost \
+is the negative logarithm of the candidate's probability if the beam has several paths; if one path is followed, it is \
+a squared distance minus a constant, and can be negative."""
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 
@@ -220,12 +223,15 @@ def around(text: str, line: int) -> str:
     )
 
 
+def counted(count: int, what: str) -> str:
+    """A number of things, in the plural unless there is one."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
     """A summary of the texts, and the texts; folded once there is a result."""
-    st.text(
-        f"Domain {found['domain']}: {found['objects']} objects, {found['goals']} goals; "
-        f"actions {', '.join(found['actions'])}"
-    )
+    objects, goals = counted(found["objects"], "object"), counted(found["goals"], "goal")
+    st.text(f"Domain {found['domain']}: {objects}, {goals}; actions {', '.join(found['actions'])}")
     with st.expander("Parsed PDDL", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
             text = problem[part]
@@ -256,6 +262,7 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
         arguments = {"run": runs[chosen]["folder"], "problem": problem, "seconds": SECONDS}
         work.begin(PAGE, "planning", SECONDS + GRACE, "solve", arguments)
         st.rerun()
+    st.caption(f"Planning ends without a plan after {SECONDS:.0f} s.")
 
 
 def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
@@ -326,9 +333,9 @@ def compared(report: Report) -> str:
         return "No plan to compare with: neither A* with LM-cut nor LAMA found one in a few seconds."
     planner = planner_words("names")[found["planner"]]
     if not found["optimal"]:
-        return f"To compare: {planner} has {found['length']} actions."
+        return f"To compare: {planner} has {counted(found['length'], 'action')}."
     which = "plan of least cost" if found["costs"] else "shortest plan"
-    return f"To compare: the {which} has {found['length']} actions ({planner})."
+    return f"To compare: the {which} has {counted(found['length'], 'action')} ({planner})."
 
 
 def show_result(shown: Mapping[str, Any], problem: Mapping[str, str]) -> None:
@@ -336,7 +343,7 @@ def show_result(shown: Mapping[str, Any], problem: Mapping[str, str]) -> None:
     if shown.get("stopped"):
         st.warning(plain(f"Not applicable: {shown['stopped']}"))
     if shown["valid"]:
-        st.success(f"{shown['judge']} accepts the plan of {shown['data']['length']} actions.")
+        st.success(f"{shown['judge']} accepts the plan of {counted(shown['data']['length'], 'action')}.")
     elif shown["valid"] is False:
         st.error(f"{shown['judge']} rejects the plan.")
     else:
@@ -346,6 +353,7 @@ def show_result(shown: Mapping[str, Any], problem: Mapping[str, str]) -> None:
         with st.expander("Report"):
             st.code(shown["report"], language=None)
     data = shown["data"]
+    st.caption(COSTS)
     show_player(f"own player {data['id']}", data, below=lambda: offer_page(data, "rollout"))
 
 

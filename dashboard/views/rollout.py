@@ -6,7 +6,7 @@ from dataclasses import replace
 import sources
 import streamlit as st
 from basics import css, number, plain, run_page
-from player import offer_page, show_player
+from player import offer_page, replace_address, show_player
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -128,7 +128,9 @@ def cell(split: int, found) -> dict:
 def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
     """A split with the number of problems that most of its planners were measured on."""
     counts = [row["cells"][number]["n"] for row in rows if row["cells"][number]]
-    return {"name": split, "about": sources.about(split), "n": max(counts, key=counts.count, default="")}
+    n = max(counts, key=counts.count, default="")
+    about = "\n".join(filter(None, [sources.about(split), n and f"n = {n}"]))
+    return {"name": split, "about": about, "n": n, "count": n.partition(" ")[0]}
 
 
 def show_exports(recorded: Recorded, data: dict) -> None:
@@ -180,7 +182,10 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     given = st.query_params.to_dict()
     if any(name in given and not alike(value, given[name]) for name, value in address.items()):
         given.pop("step", None)  # another rollout starts at its first step
-    if st.query_params.to_dict() != {**given, **address}:
+    if "step" in given:
+        step = min(number("step", 1), len(recorded.steps) + 1)
+        given["step"] = str(max(step, 1)) if step <= len(recorded.steps) else "end"
+    if st.query_params and st.query_params.to_dict() != {**given, **address}:
         st.query_params.from_dict({**given, **address})  # at once: each change is an entry of the browser's history
     about = recorded.about
     beside = {"choices": choices, "coverage": coverage(about.domain, about.suite, about.split, about.planner)}
@@ -194,6 +199,8 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
                 st.page_link("views/failures.py", label="Why it failed", query_params=failed, width="content")
             st.page_link("views/what_if.py", label="Try another choice", query_params=there, width="content")
         show_exports(recorded, data)
+        if not st.query_params:
+            replace_address(address)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from sgp.evaluation.scores import parse_scores
 from sgp.reports.scaling_tables import scaling_table
 
 STYLE = f"<style>{css('scaling')}</style>"
+METHOD = "state-centric"
 BELOW = ("plan_length", "seconds")  # metrics that are drawn below coverage
 
 
@@ -48,12 +49,17 @@ def main() -> None:
         )
     else:
         with domain_column:
-            domain = st.selectbox("Domain", in_order(curves["domain"]), key="domain", bind="query-params")
+            domain = sources.bound("Domain", in_order(curves["domain"]), "domain")
         own = curves[curves["domain"] == domain]
         with planner_column:
             names = in_order(own["planner"])
             chosen = several("Planners", names, "planners", sources.about_all(names))
         show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
+        if METHOD not in set(own["method"]):
+            st.caption(
+                f"No curve of {METHOD} was measured in {plain(domain)}. This command measures one; upload its file."
+            )
+            st.code(f"sgp scaling --method {METHOD} --domain {domain} --csv curve.csv", language="sh")
     st.html(f'{STYLE}<div class="scores">{scaling_table(scores).html()}</div>')
 
 

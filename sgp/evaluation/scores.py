@@ -235,7 +235,7 @@ class Metric:
 
     def show(self, value: float) -> str:
         """A value as tables write it."""
-        return f"{value:{self.form}}"
+        return shown_share(value, int(self.form[1])) if self.of_problems else f"{value:{self.form}}"
 
     def rank(self, value: float) -> float:
         """A sort key: the better the value, the smaller; 0 where no direction is better."""
@@ -287,9 +287,16 @@ DIAGNOSED = {
 }  # metrics of `sgp evaluate --diagnose`, in words
 
 
+def shown_share(share: float, digits: int = 2) -> str:
+    """Format a share with so many decimals, with more if a share between 0 and 1 would be rounded to either."""
+    while 0 < share < 1 and float(f"{share:.{digits}f}") in (0, 1):
+        digits += 1
+    return f"{share:.{digits}f}"
+
+
 def percent(share: float) -> str:
-    """Format a share."""
-    return f"{100 * share:.0f} %"
+    """Format a share in per cent, with decimals only if one between 0 and 100 % would be rounded to either."""
+    return f"{100 * float(shown_share(share)):g} %"
 
 
 @dataclass(frozen=True)

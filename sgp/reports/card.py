@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgp.datasets.runs import CARD, Run, held_run
 from sgp.errors import StoreError
-from sgp.evaluation.scores import read_scores, select, to_frame, write_scores
+from sgp.evaluation.scores import read_scores, select, shown_share, to_frame, write_scores
 from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
@@ -100,6 +100,6 @@ def _coverage(scores: pd.DataFrame) -> Table:
     for row in scores.itertuples():
         cell = pool([row])
         solved = f"{cell.value * cell.count:.0f} of {cell.n}"
-        interval = f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]"
+        interval = f"{shown_share(cell.value)} [{cell.low:.2f}, {cell.high:.2f}]"
         rows.append((row.suite, row.split, row.decoding, solved, interval, row.note))
     return Table.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

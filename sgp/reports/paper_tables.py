@@ -15,7 +15,7 @@ from sgp.domains import all_domains, canonical_name
 from sgp.evaluation.scores import METRICS, select, wilson
 from sgp.reports.papers import TableInputs, as_printed
 from sgp.reports.table import CAPTIONS, Row, Table
-from sgp.reports.tables import counted, pivot, pool, pool_seeds, require_splits, short
+from sgp.reports.tables import counted, pivot, pool, pool_seeds, rate, require_splits, short
 
 _TESTS, _TOTAL = ("easy", "medium", "hard"), "total"  # levels of suite track; the line of sums
 _IPC = "-ipc"  # suffix of the track's domains in AIW-AD, Table 8
@@ -45,7 +45,7 @@ def _sums(inputs: TableInputs) -> Table:
         count, trials = sum(part.count for part in levels), sum(part.trials for part in levels)
         value = sum(part.value * part.count for part in levels) / max(count, 1)
         low, high = wilson(value, trials)
-        return f"{short(value)} [{short(low)}, {short(high)}], n = {counted(count, trials)}"
+        return f"{rate(value)} [{short(low)}, {short(high)}], n = {counted(count, trials)}"
 
     rows = []
     for domain, split in dict.fromkeys(zip(inputs.printed["domain"], inputs.printed["split"], strict=True)):

@@ -84,9 +84,9 @@ def _lines(frame: pd.DataFrame, title: str, x: str, y: str, unit: str = "objects
         return go.Figure(layout={"title": title, "template": "plotly_white"})
     figure = _plot(
         px.line, frame, title, x, y, height, x="x", y="value", symbol="planner", line_dash="planner", markers=True,
-        custom_data=["n"], symbol_sequence=SYMBOLS, line_dash_sequence=_DASHES,
+        custom_data=["n"], symbol_sequence=SYMBOLS, line_dash_sequence=_DASHES, render_mode="svg",
     )  # fmt: skip
-    figure.update_traces(hovertemplate=f"%{{x}} {unit}: %{{y:.2f}}, n = %{{customdata[0]}}")
+    figure.update_traces(hovertemplate=f"%{{x}} {unit}: %{{y:.3~f}}, n = %{{customdata[0]}}")
     figure.update_traces(marker_size=6 if frame["x"].nunique() <= 40 else 4)
     lines = [(trace, trace.xaxis, tuple(trace.x), tuple(trace.y)) for trace in figure.data]
     for place, (trace, *points) in enumerate(lines):  # equal curves: the ones below are wider
@@ -127,9 +127,9 @@ def coverage_over_size(attempts: pd.DataFrame) -> go.Figure:
         px.scatter, frame.assign(x=frame["size"] + apart * turn, above=frame["high"] - frame["value"],
         below=frame["value"] - frame["low"]), "Coverage over size, with 95 % Wilson intervals", "objects", "coverage",
         x="x", y="value", error_y="above", error_y_minus="below", symbol="planner", symbol_sequence=SYMBOLS,
-        custom_data=["size", "n"],
+        custom_data=["size", "n"], render_mode="svg",
     )  # fmt: skip
-    figure.update_traces(hovertemplate="%{customdata[0]} objects: %{y:.2f}, n = %{customdata[1]}")
+    figure.update_traces(hovertemplate="%{customdata[0]} objects: %{y:.3~f}, n = %{customdata[1]}")
     figure.update_traces(error_y={"thickness": 1.2, "width": 3}, marker_size=7)
     return figure.update_yaxes(range=[-0.03, 1.05])
 
@@ -157,7 +157,7 @@ def plan_lengths(attempts: pd.DataFrame) -> go.Figure:
     figure = _plot(
         px.scatter, frame, "Plan length (or cost) against the expert's; below the line is better", "expert's plan",
         "plan found", 420, x="expert", y="found", symbol="planner", symbol_sequence=SYMBOLS, opacity=0.6,
-        custom_data=["words", "unit"], log_x=True, log_y=True,
+        custom_data=["words", "unit"], log_x=True, log_y=True, render_mode="svg",
     )  # fmt: skip
     figure.update_traces(hovertemplate="%{customdata[0]}: %{customdata[1]} %{y}, expert %{x}")
     if len(frame):
@@ -177,10 +177,13 @@ def solved_over_time(attempts: pd.DataFrame) -> go.Figure:
         rows += [(planner, domain, seconds, place / len(of_planner)) for place, seconds in enumerate(times, start=1)]
     frame = pd.DataFrame(rows, columns=["planner", "panel", "seconds", "share"])
     title = "Coverage over time (planning time only)"
-    figure = _plot(px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True)
+    figure = _plot(
+        px.line, frame, title, "seconds per problem", "share solved", x="seconds", y="share", log_x=True,
+        render_mode="svg",
+    )  # fmt: skip
     ticks = [digit * 10.0**power for power in range(-4, 5) for digit in (1, 2, 5)]
     figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
-    figure.update_traces(line_shape="hv", hovertemplate="%{y:.2f} within %{x:.3f} s")
+    figure.update_traces(line_shape="hv", hovertemplate="%{y:.3~f} within %{x:.3f} s")
     return figure.update_yaxes(range=[0, 1.05])
 
 
@@ -194,7 +197,7 @@ def outcomes(attempts: pd.DataFrame) -> go.Figure:
         px.bar, frame, "How attempts ended", "share of attempts", "", 460, x="share", y="planner", color="outcome",
         custom_data=["number"], orientation="h", category_orders={"outcome": kinds}, facet_col_spacing=0.25,
     )  # fmt: skip
-    figure.update_traces(hovertemplate="%{y}: %{x:.2f}, %{customdata[0]} attempts")
+    figure.update_traces(hovertemplate="%{y}: %{x:.3~f}, %{customdata[0]} attempts")
     return figure.update_yaxes(automargin=True)
 
 
@@ -262,7 +265,7 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
             names = ("fits", "coverage")
             fits, solved = (of_domain[of_domain["metric"] == name].groupby("size")["value"].max() for name in names)
             if any(share > solved.get(size, 0) for size, share in fits.items()):
-                _add_dotted(figure, fits, "a plan within the bound is known", "%{x} objects: %{y:.2f}", place)
+                _add_dotted(figure, fits, "a plan within the bound is known", "%{x} objects: %{y:.3~f}", place)
         for name, colour in (("train", "#0072b2"), ("validation", "#e69f00")) if known and len(theirs) else ():
             x0, x1 = min(known[name]) - 0.5, max(known[name]) + 0.5
             figure.add_vrect(x0=x0, x1=x1, fillcolor=colour, opacity=0.14, line_width=0, layer="below", **place)
@@ -321,7 +324,7 @@ def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "p
     figure = px.scatter(
         frame.assign(name=frame["domain"].map(escape)), x="x", y="y", color="name", symbol="name", opacity=0.7,
         color_discrete_sequence=COLOURS, symbol_sequence=SYMBOLS, custom_data=place, text="words",
-        template="plotly_white", title=_counts(pairs, across, up), height=520,
+        template="plotly_white", title=_counts(pairs, across, up, measure), height=520,
     )  # fmt: skip
     figure.update_traces(mode="markers", marker_size=8, hovertemplate="%{text}<extra></extra>")
     rule = {"type": "line", "line": {"color": "#8a8f98", "width": 1, "dash": "dot"}}
@@ -341,12 +344,14 @@ def _number(value: float) -> str:
     return "not solved" if pd.isna(value) else f"{value:.3g}"
 
 
-def _counts(pairs: pd.DataFrame, across: str, up: str) -> str:
+def _counts(pairs: pd.DataFrame, across: str, up: str, measure: str) -> str:
     """Who solved how many, in words; `across` and `up` are the planners of the axes."""
+    less_of = {"plan length": "shorter plan by", "decisions": "fewer decisions by", "seconds": "less time by"}[measure]
     x, y = pairs["x"].notna(), pairs["y"].notna()
     less, more = (pairs["x"] < pairs["y"]).sum(), (pairs["y"] < pairs["x"]).sum()
+    better = f"{less_of} {escape(across)} in {less}, {escape(up)} in {more}"
     return (
-        f"n = {len(pairs)}: both solve {(x & y).sum()} ({escape(across)} lower in {less}, {escape(up)} in {more}),<br>"
+        f"n = {len(pairs)}: both solve {(x & y).sum()} ({better}),<br>"
         f"only {escape(across)} {(x & ~y).sum()}, only {escape(up)} {(~x & y).sum()}, neither {(~x & ~y).sum()}"
     )
 
@@ -464,7 +469,7 @@ def rates(shown: pd.DataFrame, title: str, axis: str = "coverage") -> go.Figure:
         title=f"{escape(title)}<br><sup>with 95 % Wilson intervals</sup>",
     )  # fmt: skip
     _name_panels(figure)
-    interval = "%{x:.2f} [%{customdata[1]:.2f}, %{customdata[2]:.2f}], n = %{customdata[0]}"
+    interval = "%{x:.3~f} [%{customdata[1]:.2f}, %{customdata[2]:.2f}], n = %{customdata[0]}"
     figure.update_traces(hovertemplate=interval, marker={"size": 10, "line": {"width": 2}})
     figure.update_xaxes(range=[-0.05, 1.05], title_text=axis, dtick=0.5, tickformat=".1f")
     figure.update_yaxes(

@@ -13,7 +13,7 @@ import pandas as pd
 from sgp import drawing
 from sgp.datasets.subject import SPLITS, Variant
 from sgp.errors import InputError, names
-from sgp.evaluation.scores import METRICS, select, wilson, with_planners
+from sgp.evaluation.scores import METRICS, select, shown_share, wilson, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ _LINE = ("model", "domain", "split")
 def short(value: float) -> str:
     """Format a value with two decimals, without a zero before the point."""
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
+
+
+def rate(value: float) -> str:
+    """Format a share as `short` does, with more decimals if one between 0 and 1 would be rounded to either."""
+    return shown_share(value).removeprefix("0")
 
 
 def counted(count: int, distinct: int) -> str:
@@ -71,7 +76,7 @@ def pool(scores: Sequence[Any]) -> Pooled:
     trials = count if pd.isna(largest.n_distinct) else int(largest.n_distinct)
     value, spread = mean(values), scores[0].spread if len(scores) == 1 else pstdev(values)
     low, high = wilson(value, trials) if 0 <= value <= 1 else (nan, nan)
-    text = short(value) + (f" ±{short(spread)}" if spread > 0 else "")
+    text = rate(value) + (f" ±{short(spread)}" if round(spread, 2) > 0 else "")
     text += f" [{short(low)}, {short(high)}]" if count else ""
     seeds = len({row.seed for row in scores})
     return Pooled(value, spread, count, trials, seeds, low, high, counted(count, trials), text)
@@ -342,7 +347,7 @@ def learning_table(scores: pd.DataFrame, title: str) -> Table:
     rows = [
         (
             *(row.domain, row.split, row.planner, str(row.problems), str(row.draws)),
-            *(f"{row.value:.3f}", f"{row.least:.3f}", f"[{row.low:.2f}, {row.high:.2f}]", str(row.count)),
+            *(shown_share(row.value, 3), shown_share(row.least, 3), f"[{row.low:.2f}, {row.high:.2f}]", str(row.count)),
         )
         for row in curves
     ]

@@ -2,15 +2,22 @@
 
 const PLAIN = (value) => value.toFixed(2);
 
+/** A share with two decimals, with more where one between 0 and 1 would be rounded to either. */
+function shownShare(share) {
+  let digits = 2;
+  while (share > 0 && share < 1 && [0, 1].includes(Number(share.toFixed(digits)))) digits += 1;
+  return share.toFixed(digits);
+}
+
 /** A table of planners by splits: share solved, its interval, the number of problems; the rollout's planner is marked. */
 function coverageTable({ domain, splits, rows }) {
   const cell = (found) => found
-    ? h("td", { title: `${PLAIN(found.value)}, 95 % interval ${PLAIN(found.low)} to ${PLAIN(found.high)}, n = ${found.n}${found.seeds > 1 ? `, mean of ${found.seeds} seeds` : ""}` },
-      h("b", {}, PLAIN(found.value)), h("small", {}, `${PLAIN(found.low)}–${PLAIN(found.high)}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
+    ? h("td", { title: `${shownShare(found.value)}, 95 % interval ${PLAIN(found.low)} to ${PLAIN(found.high)}, n = ${found.n}${found.seeds > 1 ? `, mean of ${found.seeds} seeds` : ""}` },
+      h("b", {}, shownShare(found.value)), h("small", {}, `${PLAIN(found.low)}–${PLAIN(found.high)}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
     : h("td", { class: "faint" }, "—"); // prettier-ignore
   const body = rows.map((row) => h("tr", { class: row.own ? "own" : "", "aria-current": row.own ? "true" : null },
     h("th", { scope: "row", title: row.about }, row.own ? "▸ " : "", row.planner), ...row.cells.map(cell))); // prettier-ignore
-  const heads = splits.map((split) => h("th", { scope: "col", title: split.about }, split.name, ...(split.n ? [h("small", {}, `n = ${split.n}`)] : [])));
+  const heads = splits.map((split) => h("th", { scope: "col", title: split.about }, split.name, ...(split.count ? [h("small", {}, `n = ${split.count}`)] : [])));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Coverage in ${domain}` },
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "planner"), ...heads)), h("tbody", {}, ...body))); // prettier-ignore
   const known = rows.some((row) => row.own) ? "" : "; this planner was not measured";

@@ -219,7 +219,7 @@ _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
     "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "lanes", "player"),
     "compare": (*_SHARED, "candidates", "map", "compare"),
-    "guess": (*_SHARED, "guess"),
+    "guess": (*_SHARED, "reasons", "guess"),
     "branches": ("branches",),
     "tour": ("tour",),
 }

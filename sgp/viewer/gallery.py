@@ -85,7 +85,9 @@ def gallery(entries: Iterable[Entry]) -> str:
 
 def _item(entry: Entry) -> Iterator[str]:
     outcome = entry.ending if entry.solved else f"not solved\n{entry.ending}"
-    length = f"{entry.length} actions" + ("" if entry.expert is None else f" (expert plan: {entry.expert})")
+    length = f"{entry.length} action{'' if entry.length == 1 else 's'}" + (
+        "" if entry.expert is None else f" (expert plan: {entry.expert})"
+    )
     ended = "solved" if entry.solved else f"not solved ({entry.ending})"
     yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
     yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'

@@ -1,5 +1,6 @@
 // Guess the move: the user takes a candidate before the model's choice is shown; the score counts agreement with the
-// model and with the expert (data: playback.py, one rollout). The rollout goes on as the model went.
+// model and with the expert (data: playback.py, one rollout). The rollout goes on as the model went. Decisions with one
+// option are skipped. The browser stores the guesses until its tab is closed.
 
 const GUESS_STYLE = `
 .sgp.guess { font-size: 16px; } .sgp.guess .bar { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center; margin: 0 0 8px; }
@@ -23,16 +24,20 @@ const KEYED = 9; // choices that have a digit
 /** Builds the quiz in `host`. `options.onStep` hears of a step where the user rests. */
 export function mountGuess(host, rollout, options = {}) {
   const last = rollout.steps.length;
-  const guesses = new Map(); // by step, the rank (from 0) that was guessed, or null where the answer was asked for
+  const stored = `sgp guesses ${rollout.id}`;
+  // By step, the rank (from 0) that was guessed, or null where the answer was asked for.
+  const guesses = new Map(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
   const name = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
   const inWords = (candidate) => rollout.words && candidate.actions.map((each) => rollout.words.actions[each]).join("; then ");
+  const features = rollout.words?.features ?? rollout.features;
   const choices = rollout.steps.map(openChoices);
   const pictures = new Map();
   const goal = parseDrawing(rollout.elements, rollout.goal);
-  const bindings = { Enter: on, " ": on, a: answer, "?": () => {}, "+": () => {}, "-": () => {} };
+  const bindings = { Enter: on, " ": on, ArrowRight: on, k: on, ArrowLeft: back, j: back, a: answer, "?": () => {}, "+": () => {}, "-": () => {} };
   for (let place = 0; place < KEYED; place += 1) bindings[place + 1] = () => guess(place);
   const walk = transport({ last, unit: "decision", first: 1, show, bindings, keys: [], notes: [],
-    name: (at) => (at < last ? `decision ${at + 1} of ${last}` : "the end") }, options); // prettier-ignore
+    name: (at) => (at < last ? `decision ${at + 1} of ${last}` : "the end") },
+    { ...options, step: nextOpen(Math.max(0, options.step || 0)) }); // prettier-ignore
   const place = h("b", {});
   const score = h("p", { class: "score" });
   const verdict = h("p", { class: "verdict", "aria-live": "polite" });
@@ -41,11 +46,12 @@ export function mountGuess(host, rollout, options = {}) {
   const goalTitle = h("h3", {});
   const listTitle = h("h3", {});
   const list = h("div", { class: "choices", role: "group", "aria-label": "Options" });
+  const again = button("Start over", "Delete the guesses of this rollout", startOver);
   const tell = button("Answer (a)", "Show what the model does, without a guess", answer);
   const root = h("div", { class: "sgp guess", tabindex: "0", role: "region",
     "aria-label": `Guess the move in ${rollout.problem}: digits choose, the right arrow goes on.` },
-    h("div", { class: "bar" }, button(icon("back"), "Back (left arrow)", () => walk.go(walk.at - 1)), place,
-      button("Next →", "Next decision (right arrow)", on), tell, score),
+    h("div", { class: "bar" }, button(icon("back"), "Back (left arrow)", back), place,
+      button("Next →", "Next decision (right arrow)", on), tell, again, score),
     verdict,
     h("div", { class: "board" },
       picturePair([stateTitle, goalTitle], [state, h("div", { class: "picture" }, goal)], [drawing(0), goal]),
@@ -66,23 +72,50 @@ export function mountGuess(host, rollout, options = {}) {
   function guess(which) {
     const found = choices[walk.at]?.[which];
     if (!found || answered(walk.at)) return;
-    guesses.set(walk.at, found.rank - 1);
-    walk.schedule();
+    note(found.rank - 1);
   }
 
   function answer() {
     if (walk.at === last || answered(walk.at)) return;
-    guesses.set(walk.at, null);
+    note(null);
+  }
+
+  function note(rank) {
+    guesses.set(walk.at, rank);
+    sessionStorage.setItem(stored, JSON.stringify([...guesses]));
     walk.schedule();
   }
 
-  function on() {
-    walk.go(walk.at + 1);
+  function startOver() {
+    guesses.clear();
+    sessionStorage.removeItem(stored);
+    walk.go(nextOpen(0));
   }
 
-  /** Whether the model's choice is shown: after a guess, and where there was nothing to guess. */
+  /** The first decision from a place on with several options, or the end. */
+  function nextOpen(at) {
+    while (at < last && choices[at].length < 2) at += 1;
+    return at;
+  }
+
+  function on() {
+    walk.go(nextOpen(walk.at + 1));
+  }
+
+  function back() {
+    const before = choices.findLastIndex((open, at) => at < walk.at && open.length > 1);
+    if (before >= 0) walk.go(before);
+  }
+
+  /** How many decisions with one option were skipped directly before a place, in words. */
+  function skippedInWords(at) {
+    const skipped = at - 1 - choices.findLastIndex((open, place) => place < at && open.length > 1);
+    return skipped ? `Skipped: ${plural(skipped, "decision")} with one option. ` : "";
+  }
+
+  /** Whether the model's choice is shown. */
   function answered(at) {
-    return guesses.has(at) || choices[at].length < 2;
+    return guesses.has(at);
   }
 
   /** Whether the expert's plan passes the state of a decision. */
@@ -131,13 +164,12 @@ export function mountGuess(host, rollout, options = {}) {
     const step = rollout.steps[at];
     if (!step) {
       const [symbol, ending] = endOf(rollout);
-      return [`${symbol} The model's rollout ends here: ${ending}.`];
+      return [`${skippedInWords(at)}${symbol} The model's rollout ends here: ${ending}.`];
     }
-    if (!answered(at)) return ["Which candidate does the model choose (one action or several)? Visited states are excluded."];
+    if (!answered(at)) return [skippedInWords(at), "Which candidate does the model choose (one action or several)? Visited states are excluded."];
     const cheaper = choices[at].filter((each) => each.gap !== null && each.gap < models(step).gap).length;
     const path = cheaper ? ` (beam search passed over ${plural(cheaper, "cheaper candidate")})` : "";
     const taken = h("span", {}, h("code", {}, name(models(step))), path);
-    if (choices[at].length < 2) return ["The only option was ", taken, ". Press → to continue."];
     const guessed = guesses.get(at);
     if (guessed === null) return ["The model chooses ", taken, ". Press → to continue."];
     const yours = step.candidates[guessed];
@@ -147,7 +179,13 @@ export function mountGuess(host, rollout, options = {}) {
     const known = passes(at);
     const also = !known ? "the expert's plan does not pass this state" : experts(yours) ? "the expert chooses your action too" : "the expert does not choose your action";
     const loss = lossInWords(rollout.frames[at].left, yours);
-    return [...agreed, `; ${also}.${loss ? ` Your action: ${loss.replace(/^it is /, "")}.` : ""} Press → to continue.`];
+    return [...agreed, `; ${also}.${loss ? ` Your action: ${loss.replace(/^it is /, "")}.` : ""}${reasonsAgainst(step, guessed)} Press → to continue.`];
+  }
+
+  /** Why the model's choice and not the guessed one, where that was recorded; without the rank, which counts all candidates. */
+  function reasonsAgainst(step, guessed) {
+    if (!explanationOf(step, guessed)) return "";
+    return ` ${reasonsInWords(step, guessed, name, (each) => features[each], true).replace(` (rank ${guessed + 1})`, "")}`;
   }
 
   /** The running score in words. */

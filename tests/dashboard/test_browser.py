@@ -376,6 +376,22 @@ def test_a_choice_is_one_entry_of_the_history(new_page, address):
     assert new_page.url == opened
 
 
+def test_the_page_rollout_is_one_entry_of_the_history(new_page, address):
+    new_page.goto(address)
+    length = new_page.evaluate("history.length")
+    new_page.get_by_role("link", name="Rollout", exact=True).click()
+    new_page.wait_for_url("**model=**")
+    assert new_page.evaluate("history.length") == length + 1
+    new_page.go_back()
+    new_page.wait_for_selector(".gallery")
+
+
+def test_coverage_beside_a_rollout_is_not_rounded_up_to_all(new_page, address):
+    new_page.goto(f"{address}/rollout?domain=visitall&model=contrastive-jumps+one-step+seed+13+(stuck)")
+    new_page.wait_for_selector(".sgp .coverage .own")
+    assert new_page.locator(".sgp .coverage .own td b").first.inner_text() == "0.995"
+
+
 @pytest.mark.parametrize(("name", "last"), [("compare", "right"), ("guess", "model"), ("what_if", "problem")])
 def test_the_first_choices_of_a_page_are_one_entry_of_the_history(new_page, address, name, last):
     new_page.goto("about:blank")
@@ -501,8 +517,26 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
     assert "of 2" in page.locator(".guess .score").inner_text(), "what was told is no guess"
     page.wait_for_url("**step=3*")  # the address has the step
+    score = page.locator(".guess .score").inner_text()
     page.reload()
-    page.wait_for_selector('.sgp.guess[data-step="2"]')
+    page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
+    assert page.locator(".guess .score").inner_text() == score, "guesses are stored"
+    page.get_by_text("Start over").click()
+    page.wait_for_selector('.sgp.guess[data-answered="no"]')
+    assert page.locator(".guess .score").inner_text() == "No guess yet"
+
+
+def test_decisions_with_one_option_are_not_guessed_and_a_guess_is_compared_by_features(page, address):
+    rollout = recorded("solved", "blocksworld", "state-centric")
+    page.goto(f"{address}/guess?domain=blocksworld&problem={rollout.head['name']}")
+    page.wait_for_selector(".sgp.guess[data-answered]")
+    step = int(page.locator(".sgp.guess").get_attribute("data-step"))
+    assert step == next(at for at, each in enumerate(playback(rollout)["steps"]) if len(each["candidates"]) > 1)
+    assert page.locator(".guess .verdict").inner_text().startswith(f"Skipped: {step} decision")
+    page.locator(".guess .choice:not(:first-child)").first.click()
+    page.wait_for_selector('.sgp.guess[data-answered="yes"]')
+    if page.locator(".guess .choice.yours.models").count() == 0:
+        assert "Chosen over" in page.locator(".guess .verdict").inner_text()
 
 
 def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):

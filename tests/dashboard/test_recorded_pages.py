@@ -49,7 +49,8 @@ def test_a_link_to_a_missing_rollout_says_so_and_opens_no_other(open_page):
 
 
 def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_outcome(open_page):
-    opened = address(open_page("rollout"))
+    opened = address(open_page("rollout", step="1"))
+    assert opened.pop("step") == "1"
     library = sgp.recorded_rollouts()
     (recorded,) = [each for each in library.rollouts if library.address_of(each) == opened]
     assert "expects" in recorded.steps[0]
@@ -58,6 +59,18 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
     assert address(app)["model"] == model
     short = {**opened, "model": opened["model"].split(" (")[0], "step": "4"}
     assert address(open_page("rollout", **short)) == {**opened, "step": "4"}, "a link without an outcome keeps its step"
+
+
+@pytest.mark.parametrize(("step", "shown"), [("abc", "1"), ("0", "1"), ("9999", "end"), ("end", "end"), ("2", "2")])
+def test_a_step_that_does_not_exist_is_replaced_in_the_address(open_page, step, shown):
+    assert address(open_page("rollout", domain="gripper", step=step))["step"] == shown
+
+
+@pytest.mark.parametrize(("page", "name"), [("coverage", "suite"), ("scaling", "domain")])
+def test_a_link_to_an_unknown_choice_says_what_is_shown_instead(open_page, page, name):
+    (toast,) = open_page(page, **{name: "nix"}).toast
+    assert "nix" in toast.value
+    assert not open_page(page).toast
 
 
 def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_player(open_page):
@@ -148,7 +161,7 @@ def test_a_damaged_file_or_tour_is_one_sentence_and_hides_no_other(open_page, fo
     assert "not a record of a rollout" in error.value
     shutil.copy(recorded_file("gripper*"), folder / "b.jsonl.gz")
     (folder / "a.jsonl").write_text("\n".join(recorded_lines("gripper*"))[:-100])
-    app = open_page("rollout")
+    app = open_page("rollout", step="1")
     (warning,) = app.warning
     assert "a.jsonl" in warning.value.replace("\\", "")
     assert len(warning.value.splitlines()) == 1

@@ -16,8 +16,10 @@ from sgp.evaluation.scores import (
     METRICS,
     Score,
     load_scores,
+    percent,
     read_scores,
     select,
+    shown_share,
     to_frame,
     wilson,
     write_scores,
@@ -31,6 +33,16 @@ SCORE = Score(
 )
 # Known from the literature: 3/3 and 0/18; 50/100 by the formula.
 WILSON = [(1.0, 3, 0.4385, 1.0), (0.0, 18, 0.0, 0.1759), (0.5, 100, 0.4038, 0.5962), (0.5, 20, 0.2993, 0.7007)]
+
+
+def test_no_share_is_rounded_to_none_or_all():
+    assert [shown_share(each) for each in (0, 0.004, 0.5, 0.9951, 0.99996, 1)] == [
+        *("0.00", "0.004", "0.50", "0.995", "0.99996", "1.00"),
+    ]
+    assert [percent(each) for each in (0, 0.004, 0.55, 0.9951, 1)] == ["0 %", "0.4 %", "55 %", "99.5 %", "100 %"]
+    assert METRICS["coverage"].show(0.9951) == "0.995"
+    few = [replace(SCORE, value=value, n=400, seed=seed) for seed, value in ((1, 1.0), (2, 0.995))]
+    assert sgp.experiments.pool_seeds(to_frame(few), ["domain"])["text"][0].split(" [")[0] == ".998"
 
 
 @pytest.mark.parametrize(("value", "count", "low", "high"), [*WILSON, (0.5, 0, 0.0, 1.0)])

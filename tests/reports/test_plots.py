@@ -11,7 +11,7 @@ from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scaling import Curve, ProblemSource, curve_scores
 from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame, wilson
-from sgp.reports.plots import rates, two_planners
+from sgp.reports.plots import coverage_over_size, plan_lengths, rates, solved_over_time, two_planners
 from sgp.reports.report import write_report
 from sgp.reports.scaling_tables import scaling_table
 
@@ -64,12 +64,20 @@ def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_mar
     assert list(zip(points.x, points.y, strict=True)) == [(15, 12), (edge, 30)]
     assert edge > 30
     assert [list(each) for each in points.customdata] == [["<d>", "s", "x", "p1"], ["<d>", "s", "x", "p2"]]
-    counted = "n = 2: both solve 1 (m one lower in 0, m other in 1),<br>only m one 0, only m other 1, neither 0"
+    counted = (
+        "n = 2: both solve 1 (shorter plan by m one in 0, m other in 1),<br>only m one 0, only m other 1, neither 0"
+    )
     assert figure.layout.title.text == counted
     assert points.name == "&lt;d&gt;"
     figure = two_planners(attempts_frame([tried(ONE, "p1", 1)]), ONE, OTHER, "seconds")
     assert not figure.data
     assert figure.layout.title.text.startswith("n = 0")
+
+
+def test_plots_of_many_points_are_drawn_without_webgl_whose_canvas_is_cut_off_in_a_scrolled_page():
+    rows = [{**tried(ONE, f"p{each}", 10), "expert_length": 9, "size": each} for each in range(1100)]
+    for draw in (plan_lengths, coverage_over_size, solved_over_time):
+        assert {trace.type for trace in draw(attempts_frame(rows)).data} == {"scatter"}
 
 
 THEIRS = load_scores("published/dynamic-validation")
