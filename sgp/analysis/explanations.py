@@ -23,7 +23,7 @@ from sgp.methods.contract import SupportsAttribution
 from sgp.planning.pddl import Action
 from sgp.planning.rollout import Rollout, Step, runners_up
 from sgp.planning.task import Task
-from sgp.policies.embedding import Contrast, Embedding, unit
+from sgp.policies.embedding import Contrast, Embedding, View, unit
 from sgp.policies.nearest_embedding import NearestEmbedding, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 
@@ -134,13 +134,15 @@ def expectations(rollout: Rollout, policy: object) -> list[Expectation | None]:
     """For each step the expected changes; None if the policy predicts no embedding."""
     if not isinstance(policy, NearestEmbedding):
         return [None] * len(rollout.steps)
-    found = list[Expectation | None]()
-    for step, view in zip(rollout.steps, policy.views(rollout.task, rollout.steps), strict=True):
-        assert view.state is not None
-        assert view.predicted is not None
-        rows = comparable(policy.metric, np.vstack([view.state, view.candidates, view.predicted]))
-        found.append(_expectation(rollout.task, step, mixture(rows[:-1], rows[-1]).tolist()))
-    return found
+    views = policy.views(rollout.task, rollout.steps)
+    return [_expected(rollout.task, policy, step, view) for step, view in zip(rollout.steps, views, strict=True)]
+
+
+def _expected(task: Task, policy: NearestEmbedding, step: Step, view: View) -> Expectation:
+    assert view.state is not None
+    assert view.predicted is not None
+    rows = comparable(policy.metric, np.vstack([view.state, view.candidates, view.predicted]))
+    return _expectation(task, step, mixture(rows[:-1], rows[-1]).tolist())
 
 
 def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation:
@@ -160,23 +162,15 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
 def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
     """`explanation_records`, with the likeliest of `expectations` and the cost of the state itself, as stored."""
     found = explanation_records(rollout, policy, expert)
-    costs = state_costs(rollout, policy)
-    for record, expected, cost in zip(found, expectations(rollout, policy), costs, strict=True):
-        if expected is not None:
-            record["state_cost"] = cost
-            changes = [[atom, true, round(score, 2)] for atom, true, score in expected[0][:_MOST] if score >= _LEAST]
-            record["expects"] = {"changes": changes, "nothing": round(expected[1], 2)}
+    if isinstance(policy, NearestEmbedding):
+        views = policy.views(rollout.task, rollout.steps)
+        for record, step, view in zip(found, rollout.steps, views, strict=True):
+            likely, nothing = _expected(rollout.task, policy, step, view)
+            changes = [[atom, true, round(score, 2)] for atom, true, score in likely[:_MOST] if score >= _LEAST]
+            record["expects"] = {"changes": changes, "nothing": round(nothing, 2)}
+            state, predicted = np.asarray(view.state), np.asarray(view.predicted)
+            record["state_cost"] = float(distances(policy.metric, state[None], predicted)[0])
     return found
-
-
-def state_costs(rollout: Rollout, policy: object) -> list[float | None]:
-    """For each step the distance of its state from the prediction; None if the policy predicts no embedding."""
-    if not isinstance(policy, NearestEmbedding):
-        return [None] * len(rollout.steps)
-    return [
-        float(distances(policy.metric, np.asarray(view.state)[None], np.asarray(view.predicted))[0])
-        for view in policy.views(rollout.task, rollout.steps)
-    ]
 
 
 def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from sgp.analysis.explanations import (
     explanation_records,
     mixture,
     reweighted,
-    state_costs,
+    step_records,
 )
 from sgp.analysis.maps import _cheapest, expert_candidates
 from sgp.datasets.experts import saved_plans
@@ -133,7 +133,9 @@ def test_the_experts_action_is_explained_and_on_the_map_at_whatever_rank(nearest
 
 def test_the_cost_of_the_state_is_its_distance_from_the_prediction(nearest):
     policy, rollout = nearest
-    for view, cost in zip(policy.views(rollout.task, rollout.steps), state_costs(rollout, policy), strict=True):
+    records = step_records(rollout, policy)
+    for view, record in zip(policy.views(rollout.task, rollout.steps), records, strict=True):
+        cost = record["state_cost"]
         if policy.metric == "euclidean":
             assert cost == pytest.approx(float(np.linalg.norm(view.predicted - view.state)), rel=1e-5)
         else:
