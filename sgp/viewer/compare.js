@@ -164,7 +164,7 @@ export function mountComparison(host, data, options = {}) {
     curves.move(at);
     const same = equal.has(at) ? "Both sides are in the same state. " : "";
     const where = data.divergence === null ? "" : at < data.divergence ? "Plans identical so far." : at === data.divergence ? "The plans diverge here." : "";
-    walk.say(same + where);
+    walk.describe(at, same + where);
   }
 
   function divergence() {

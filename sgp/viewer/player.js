@@ -176,7 +176,7 @@ export function mount(host, rollout, options = {}) {
     ruler.show(at, rank, asks(at));
     lanes.show(at);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
-    walk.say(...sentence(step, rank));
+    walk.describe(`${at} ${rank} ${asks(at)}`, ...sentence(step, rank));
     words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
     renderWritten(step);
     // Scrolling asks where things are: last, so that the browser lays the page out once.

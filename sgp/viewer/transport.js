@@ -29,6 +29,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
   let asked = 0; // the frame that draws, or 0
   let resting = 0;
   let root = null;
+  let described = null; // what the sentence beside the picture is about
   const linked = options.link !== null;
   const own = options.keys === "own";
 
@@ -141,6 +142,12 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
     said.replaceChildren(...words);
   }
 
+  /** Says what is seen, where that changed: drawing the same again leaves a message in its place. */
+  function describe(seen, ...words) {
+    if (seen !== described) say(...words);
+    described = seen;
+  }
+
   const bound = {
     ArrowRight: () => go(at + 1),
     k: () => go(at + 1),
@@ -217,6 +224,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
     help,
     said,
     say,
+    describe,
     go,
     schedule,
     start,

@@ -117,6 +117,11 @@ def test_the_link_into_the_dashboard_follows_the_step_and_a_comparison_is_walked
     press(page, "c")
     said = "link => document.querySelector('.why').textContent.includes(link)"
     page.wait_for_function(said, arg=f"{widget.link}&step=3")
+    page.hover(".chosen")  # drawn anew, nothing else is seen: the message stays
+    page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    assert f"{widget.link}&step=3" in page.inner_text(".why")
+    press(page, "ArrowLeft")
+    page.wait_for_function("document.querySelector('.why').textContent.startsWith('Chosen')")
     page = open_cell(sgp.show(solved))  # not recorded in the dashboard
     assert page.get_by_role("link").count() == 0
     assert page.get_by_role("button", name="Copy a link").count() == 0
