@@ -5,7 +5,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
-from basics import END, encoded, hearing, number
+from basics import END, encoded, hearing, number, plain
+from notes import notes_on, store_note
 
 import sgp
 from sgp.viewer.comparison import PLANNING
@@ -35,15 +36,20 @@ def show_player(
 ) -> None:
     """The player of a finished rollout.
 
-    `rests` receives the step at which the user rests, `branch` the step and rank of a candidate to continue from (the
-    page runs again then); both count from 1. `beside` has further data of the player (`choices`, `coverage`), and
-    `choose` receives name and value of a choice: the fragment around the player runs again then. `below` draws what is
-    under the player, again after each report of the player.
+    Notes on its steps are shown and stored. `rests` receives the step at which the user rests, `branch` the step and
+    rank of a candidate to continue from (the page runs again then); both count from 1. `beside` has further data of the
+    player (`choices`, `coverage`), and `choose` receives name and value of a choice: the fragment around the player
+    runs again then. `below` draws what is under the player, again after each report of the player.
     """
     play = _component()
+    try:
+        noted = {**data, "notes": notes_on(data["id"])}
+    except sgp.SgpError as error:
+        st.warning(plain(str(error)))
+        noted = dict(data)
 
     def show() -> None:
-        event = _play(play, key, data, rests, {"branching": branch is not None, **(beside or {})}, choose)
+        event = _play(play, key, noted, rests, {"branching": branch is not None, **(beside or {})}, choose)
         if branch is not None and event.branch:
             branch(event.branch["step"], event.branch["rank"])
             st.rerun()
@@ -81,7 +87,7 @@ def offer_page(data: Mapping[str, Any], stem: str, first: int = 1) -> None:
     there = {**data, "start": number("step", first)}  # what is called for a download has no session
     st.download_button(
         "Download as HTML",
-        lambda: sgp.viewer.html_page(there),
+        lambda: sgp.viewer.html_page({**there, "notes": notes_on(data["id"])}),
         f"{stem}.html",
         "text/html",
         key=f"html {data['id']}",
@@ -106,6 +112,12 @@ def _play(
         if choose is not None:
             choose(event["name"], event["title"])
 
+    def noted(event: Mapping[str, Any]) -> None:
+        try:
+            store_note(data["id"], event["place"], event["text"])
+        except sgp.SgpError as error:
+            st.toast(plain(str(error)), duration="infinite")
+
     def rested(step: int) -> None:
         rests(END if step == len(data["steps"]) else step + 1)
 
@@ -114,5 +126,6 @@ def _play(
         data=encoded({"rollout": data, "step": number("step", 1) - 1, **(beside or {})}),
         on_step_change=hearing(key, "step", rested),
         on_branch_change=lambda: None,
+        on_note_change=hearing(key, "note", noted),
         on_choice_change=hearing(key, "choice", chosen),
     )

@@ -217,7 +217,19 @@ _EXPORT = re.compile(r"^export (default )?", re.MULTILINE)
 _NONCE = "player"  # names the one script that the page runs: browsers disagree on 'self' for pages on a disk
 _SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 _PARTS = {
-    "player": (*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "ruler", "lanes", "player"),
+    "player": (
+        *_SHARED,
+        "board",
+        "candidates",
+        "reasons",
+        "coverage",
+        "curves",
+        "map",
+        "ruler",
+        "lanes",
+        "notes",
+        "player",
+    ),
     "compare": (*_SHARED, "candidates", "map", "compare"),
     "guess": (*_SHARED, "reasons", "guess"),
     "branches": ("branches",),

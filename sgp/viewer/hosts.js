@@ -25,11 +25,12 @@ function inStreamlit({ data: bytes, parentElement, setStateValue, setTriggerValu
     const tell = (step) => (mounted.get(parentElement).told = step);
     const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
     const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
+    const onNote = data[name].notes && ((place, text) => setTriggerValue("note", { place, text }));
     const onChoose = (name, title) => {
       chose = true;
       setTriggerValue("choice", { name, title });
     };
-    const player = mount(parentElement, data[name], { step, onStep, onBranch, coverage: data.coverage, choices: data.choices, onChoose });
+    const player = mount(parentElement, data[name], { step, onStep, onBranch, onNote, coverage: data.coverage, choices: data.choices, onChoose });
     mounted.set(parentElement, { id: data[name].id, grows, player, told: player.at });
     if (place) player.goOn(place);
     else if (chose || document.activeElement?.closest('[data-testid="stSelectbox"]')) player.takeFocus(); // it was chosen there

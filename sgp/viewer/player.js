@@ -17,6 +17,7 @@ const KEYS = [
   ["z", "toggle large view"],
 ];
 const BRANCH_KEY = ["b", "branch: continue from the selected candidate instead of the chosen one"]; // where the host can plan
+const NOTE_KEY = ["e", "write a note on this step (Ctrl+Enter stores it, Esc leaves it as it was)"]; // where the host stores notes
 const EXPERT = "The expert is a classical planner: for bundled suites A* with LM-cut, whose plans are shortest, or where it takes too long greedy best-first search with the FF heuristic, whose plans may be long.";
 const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
 const POINTING =
@@ -52,13 +53,14 @@ export function mount(host, rollout, options = {}) {
     z: enlarge,
     Escape: () => pick(null),
     ...(options.onBranch && { b: branch }),
+    ...(options.onNote && { e: () => notes.edit() }),
   };
   for (let rank = 0; rank < 10; rank += 1) bindings[(rank + 1) % 10] = () => pick(rank);
   const marks = marksOf(rollout);
   const retryButton = button("retry", "Find better actions at the marked steps (r)", retry);
   const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
-    keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
+    keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : []), ...(options.onNote ? [NOTE_KEY] : [])],
     notes: [h("h3", {}, "The table"), meaningsList(), h("p", {}, POINTING),
       ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : []),
       ...(rollout.steps.some((step) => step.beam?.length > 1) ? [h("h3", {}, "The beam"), h("p", {}, LANES_LEGEND)] : []),
@@ -88,6 +90,7 @@ export function mount(host, rollout, options = {}) {
   const words = h("p", { class: "words", hidden: !english });
   const written = h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) });
   const plan = h("ol", { class: "scroll plan" });
+  const notes = stepNotes(rollout.notes ?? {}, options.onNote, markNoted);
   const mapless = !rollout.map?.steps && !covered; // its room is for the pictures
   const root = h(
     "div",
@@ -97,6 +100,7 @@ export function mount(host, rollout, options = {}) {
         views,
         button("large", "Toggle large view (z)", enlarge),
         marks?.length ? retryButton : "",
+        options.onNote ? button("note", "Write a note on this step (e)", notes.edit) : "",
         options.onBranch ? button("branch here", "Continue from the selected candidate (b)", branch) : "",
       )), // prettier-ignore
     h(
@@ -111,7 +115,7 @@ export function mount(host, rollout, options = {}) {
     ),
     h("div", { class: "grid" },
       h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : mapless ? curves : ""))),
-      h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, written), table.element, reasons.element)),
+      h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, notes.element, written), table.element, reasons.element)),
     h("div", { class: `more ${mapless ? "" : "two"}` }, mapless ? "" : curves, h("section", {}, h("h3", {}, "Plan"), plan)),
     walk.help,
   ); // prettier-ignore
@@ -120,7 +124,12 @@ export function mount(host, rollout, options = {}) {
   const planButtons = rows.map(([action, title], index) => h("button", { type: "button", tabindex: -1, title, onclick: () => walk.go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, action))); // prettier-ignore
   plan.append(...planButtons.map((each) => h("li", {}, each)));
+  markNoted();
   const moveCursor = drawCurves(curves.firstChild, rollout, walk.go);
+
+  function markNoted() {
+    planButtons.forEach((each, place) => each.classList.toggle("noted", notes.has(place)));
+  }
 
   function settle() {
     settled = true;
@@ -178,6 +187,7 @@ export function mount(host, rollout, options = {}) {
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
     walk.describe(`${at} ${rank} ${asks(at)}`, ...sentence(step, rank));
     words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
+    notes.show(at);
     renderWritten(step);
     // Scrolling asks where things are: last, so that the browser lays the page out once.
     reveal([[plan, planButtons[at]], ...(row && pointed === null ? [[table.scroll, row, 26]] : [])]);

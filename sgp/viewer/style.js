@@ -34,6 +34,8 @@ const STYLE = `
 .sgp .why { margin: 0; min-height: 20px; }
 .sgp.compare .why { margin-bottom: 10px; } .sgp.compare .counted { display: none; }
 .sgp .words, .sgp .written { margin: 0; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .note p { margin: 4px 0 0; max-height: 60px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; } .sgp .note textarea { width: 100%; box-sizing: border-box; font: inherit; }
+.sgp .noted code::after { content: " ✎" / ", with a note"; font-family: system-ui, sans-serif; }
 .sgp .words { color: var(--faint); } .sgp .written code { margin-left: 6px; }
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 6px 10px; min-width: 0; min-height: 0;
   contain: content; } /* a step lays out and paints the sections that it changes */

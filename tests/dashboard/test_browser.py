@@ -427,6 +427,36 @@ def test_exports_are_files_of_the_rollout_and_the_page_opens_at_the_step_of_the_
     assert (tmp_path / "made.gif").read_bytes()[:6] == b"GIF89a"
 
 
+def test_a_note_on_a_step_is_there_again_and_in_the_exported_page(new_page, address, tmp_path):
+    new_page.goto(f"{address}/rollout?domain=visitall&step=3")
+    new_page.wait_for_selector('.sgp[data-step="2"]')
+    new_page.get_by_role("button", name="Write a note on this step").click()
+    new_page.keyboard.type("<b>too early</b>, kept")  # k steps, where no text is written
+    new_page.keyboard.press("Control+Enter")
+    note = new_page.locator(".sgp .note p")
+    expect(note).to_contain_text("<b>too early</b>, kept")
+    press(new_page, "ArrowRight")
+    expect(note).to_be_hidden()
+    press(new_page, "e")
+    new_page.keyboard.type("stored by moving on")
+    new_page.get_by_role("button", name="One step on").click()
+    expect(note).to_be_hidden()
+    expect(new_page.locator(".sgp .plan .noted")).to_have_count(2)
+    new_page.get_by_role("button", name="One step back").click()
+    press(new_page, "e", "x", "Escape")  # the note stays as it was
+    expect(note).to_contain_text("stored by moving on")
+    new_page.wait_for_url("**step=4**")
+    new_page.reload()
+    expect(note).to_contain_text("stored by moving on")
+    new_page.get_by_role("button", name="Export").click()
+    with new_page.expect_download() as download:
+        new_page.get_by_role("button", name="Download as HTML").click()
+    download.value.save_as(tmp_path / "noted.html")
+    new_page.goto((tmp_path / "noted.html").as_uri())
+    expect(note).to_contain_text("stored by moving on")
+    expect(new_page.get_by_role("button", name="Write a note on this step")).to_have_count(0)
+
+
 @pytest.mark.parametrize("name", ["", "coverage", "failures", "compare"])
 def test_a_narrow_window_needs_no_sideways_scrolling(page, address, name):
     page.set_viewport_size({"width": 480, "height": 900})

@@ -1,5 +1,6 @@
 """Rollout, Guess the move, Next state and Tour without a browser: choices, addresses, missing and damaged data."""
 
+import importlib
 import json
 import re
 import shutil
@@ -12,7 +13,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 import sgp
+from sgp.errors import InputError
 from sgp.viewer.library import planner_words
+from sgp.viewer.playback import playback
 from tests.dashboard.conftest import DASHBOARD, address, button, choice, words
 from tests.recorded import recorded_file, recorded_lines
 
@@ -168,6 +171,26 @@ def test_a_damaged_file_or_tour_is_one_sentence_and_hides_no_other(open_page, fo
     assert address(app)["domain"] == "gripper"
     (folder / "tour.json").write_text("{")
     assert "cut or changed" in open_page("tour").error[0].value
+
+
+def test_notes_are_stored_by_place_and_a_damaged_file_stays_as_it_is(open_page, folder):
+    shutil.copy(recorded_file("gripper*"), folder / "a.jsonl.gz")
+    assert not open_page("rollout").warning
+    notes = importlib.import_module("notes")
+    (recorded,) = sgp.recorded_rollouts(folder).rollouts
+    rollout = playback(recorded)["id"]
+    notes.store_note(rollout, 0, "first")
+    notes.store_note(rollout, 2, "third")
+    notes.store_note(rollout, 0, "")
+    assert notes.notes_on(rollout) == {"2": "third"}
+    with pytest.raises(InputError, match="at most"):
+        notes.store_note(rollout, 1, "x" * (notes.LONGEST + 1))
+    notes.file_of(rollout).write_text('["third"]')
+    (warning,) = open_page("rollout").warning
+    assert notes.file_of(rollout).name in warning.value.replace("\\", "")
+    with pytest.raises(sgp.SgpError, match="delete the file"):
+        notes.store_note(rollout, 1, "another")
+    assert notes.file_of(rollout).read_text() == '["third"]'
 
 
 def test_a_damaged_rollout_is_one_sentence_that_names_its_file_and_hides_no_other(open_page, folder):
