@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
 from importlib.resources import files
 from pathlib import Path
@@ -235,7 +237,10 @@ class Metric:
 
     def show(self, value: float) -> str:
         """A value as tables write it."""
-        return shown_share(value, int(self.form[1])) if self.of_problems else f"{value:{self.form}}"
+        decimals = re.fullmatch(r"\.(\d)f", self.form)
+        if not decimals:
+            return f"{value:{self.form}}"
+        return (shown_share if self.of_problems else rounded)(value, int(decimals[1]))
 
     def rank(self, value: float) -> float:
         """A sort key: the better the value, the smaller; 0 where no direction is better."""
@@ -287,11 +292,18 @@ DIAGNOSED = {
 }  # metrics of `sgp evaluate --diagnose`, in words
 
 
+def rounded(value: float, digits: int = 2) -> str:
+    """Format a number with so many decimals, halves rounded up as in the papers: 1 of 8 is 0.13."""
+    if not math.isfinite(value):
+        return f"{value:.{digits}f}"
+    return str(Decimal(str(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
 def shown_share(share: float, digits: int = 2) -> str:
     """Format a share with so many decimals, with more if a share between 0 and 1 would be rounded to either."""
-    while 0 < share < 1 and float(f"{share:.{digits}f}") in (0, 1):
+    while 0 < share < 1 and float(rounded(share, digits)) in (0, 1):
         digits += 1
-    return f"{share:.{digits}f}"
+    return rounded(share, digits)
 
 
 def percent(share: float) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from sgp import drawing
 from sgp.datasets.subject import SPLITS, Variant
 from sgp.errors import InputError, names
-from sgp.evaluation.scores import METRICS, select, shown_share, wilson, with_planners
+from sgp.evaluation.scores import METRICS, rounded, select, shown_share, wilson, with_planners
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _LINE = ("model", "domain", "split")
 
 def short(value: float) -> str:
     """Format a value with two decimals, without a zero before the point."""
-    return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
+    return rounded(value).removeprefix("0")
 
 
 def rate(value: float) -> str:

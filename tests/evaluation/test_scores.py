@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sgp.evaluation.scores import (
     load_scores,
     percent,
     read_scores,
+    rounded,
     select,
     shown_share,
     to_frame,
@@ -43,6 +45,13 @@ def test_no_share_is_rounded_to_none_or_all():
     assert METRICS["coverage"].show(0.9951) == "0.995"
     few = [replace(SCORE, value=value, n=400, seed=seed) for seed, value in ((1, 1.0), (2, 0.995))]
     assert sgp.experiments.pool_seeds(to_frame(few), ["domain"])["text"][0].split(" [")[0] == ".998"
+
+
+def test_halves_are_rounded_up_in_scores_and_tables():
+    assert [rounded(each) for each in (1 / 8, 0.345, -0.125, 2 / 3, 12)] == ["0.13", "0.35", "-0.13", "0.67", "12.00"]
+    assert [rounded(each, 0) for each in (2.5, math.inf)] == ["3", "inf"]
+    assert METRICS["coverage"].show(0.125) == "0.13"
+    assert sgp.experiments.pool_seeds(to_frame([replace(SCORE, value=0.125, n=8)]), ["domain"])["text"][0][:3] == ".13"
 
 
 @pytest.mark.parametrize(("value", "count", "low", "high"), [*WILSON, (0.5, 0, 0.0, 1.0)])
