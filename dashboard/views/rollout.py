@@ -12,6 +12,7 @@ import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
+from sgp.evaluation.scores import rounded, shown_share
 from sgp.viewer.library import model_title
 
 LAMA = "fast-downward lama-first"
@@ -121,8 +122,8 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
 
 def cell(split: int, found) -> dict:
     """One planner on one split, as the player's table shows it."""
-    numbers = {name: getattr(found, name) for name in ("value", "low", "high", "n", "seeds")}
-    return {"split": split, **numbers}
+    texts = {"share": shown_share(found.value), "low": rounded(found.low), "high": rounded(found.high)}
+    return {"split": split, "value": found.value, **texts, "n": found.n, "seeds": found.seeds}
 
 
 def heading(number: int, split: str, rows: Sequence[dict]) -> dict:

@@ -1,19 +1,10 @@
 // The coverage of planners in the rollout's domain, where the host knows it.
 
-const PLAIN = (value) => value.toFixed(2);
-
-/** A share with two decimals, with more where one between 0 and 1 would be rounded to either. */
-function shownShare(share) {
-  let digits = 2;
-  while (share > 0 && share < 1 && [0, 1].includes(Number(share.toFixed(digits)))) digits += 1;
-  return share.toFixed(digits);
-}
-
 /** A table of planners by splits: share solved, its interval, the number of problems; the rollout's planner is marked. */
 function coverageTable({ domain, splits, rows }) {
   const cell = (found) => found
-    ? h("td", { title: `${shownShare(found.value)}, 95 % interval ${PLAIN(found.low)} to ${PLAIN(found.high)}, n = ${found.n}${found.seeds > 1 ? `, mean of ${found.seeds} seeds` : ""}` },
-      h("b", {}, shownShare(found.value)), h("small", {}, `${PLAIN(found.low)}–${PLAIN(found.high)}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
+    ? h("td", { title: `${found.share}, 95 % interval ${found.low} to ${found.high}, n = ${found.n}${found.seeds > 1 ? `, mean of ${found.seeds} seeds` : ""}` },
+      h("b", {}, found.share), h("small", {}, `${found.low}–${found.high}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
     : h("td", { class: "faint" }, "—"); // prettier-ignore
   const body = rows.map((row) => h("tr", { class: row.own ? "own" : "", "aria-current": row.own ? "true" : null },
     h("th", { scope: "row", title: row.about }, row.own ? "▸ " : "", row.planner), ...row.cells.map(cell))); // prettier-ignore
