@@ -12,7 +12,7 @@ VIEWS = Path(__file__).parent / "views"
 
 # When the bundled data were made (docs/results.md has the commands).
 ORIGIN = (
-    "Bundled scores: measured from 2026-11-21 to 2026-11-28 on up to 2 cores; bundled rollouts: recorded by "
+    "Bundled scores: measured from 2026-11-21 to 2026-11-29 on up to 2 cores; bundled rollouts: recorded by "
     "2026-11-27; distances to the goal computed from 2026-11-26 on."
 )
 
