@@ -53,6 +53,17 @@ def _library(stamp: str) -> sgp.viewer.Library:
     return sgp.recorded_rollouts(*folders())
 
 
+def rollout_of(row) -> Recorded | None:
+    """The recorded rollout of an attempt (a row of `attempts`)."""
+    seed = None if pandas.isna(row.seed) else row.seed
+    wanted = (row.planner, row.domain, row.suite, row.split, seed, row.problem)
+    for each in library().rollouts:
+        about = each.about
+        if (about.planner.title, about.domain, about.suite, about.split, about.seed, each.head.get("name")) == wanted:
+            return each
+    return None
+
+
 def player_data(recorded: Recorded) -> dict:
     """The player's data of a rollout, not copied: copying takes longer than a step."""
     return _player_data(recorded, recorded.place, stamp())

@@ -11,6 +11,7 @@ from basics import css, image, number, plain
 
 import sgp
 from sgp.service.worker import Report
+from sgp.wording import counted
 
 METHOD = "contrastive-jumps"  # whose features have weights that sum over training decisions
 ATTRIBUTING, REWEIGHTING = "searching the training data", "planning with another weight"
@@ -110,8 +111,8 @@ def jump(data: Mapping[str, Any], step: Mapping[str, Any]) -> list[str]:
 
 def ending(data: Mapping[str, Any]) -> str:
     """The outcome of a rollout and its number of actions."""
-    count = f"{data['length']} action{'' if data['length'] == 1 else 's'}"
-    return f"solved with {count}" if data["outcome"] == "solved" else f"{data['outcome']} after {count}"
+    count = counted(data["length"], "action")
+    return f"solved with {count}" if data["outcome"] == "solved" else f"{data['ending']} after {count}"
 
 
 def rank_words(rank: int) -> str:

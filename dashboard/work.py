@@ -8,6 +8,7 @@ from basics import plain
 
 import sgp
 from sgp.service.worker import Report, Worker
+from sgp.wording import counted
 
 POLL = 0.25  # seconds
 
@@ -96,11 +97,11 @@ def _progress(page: str) -> None:
         st.rerun()
     words = [status["doing"]] if status.get("doing") else []
     if "decisions" in status:
-        words.append(f"{status['decisions']} decisions, {status['actions']} actions, {status['open']} goals open")
+        counts = counted(status["decisions"], "decision"), counted(status["actions"], "action")
+        words.append(f"{', '.join(counts)}, {counted(status['open'], 'goal')} open")
     if "searched" in status:
         listed = (
-            f"{count} with {number} override{'' if number == 1 else 's'}"
-            for number, count in enumerate(status["searched"], start=1)
+            f"{count} with {counted(number, 'override')}" for number, count in enumerate(status["searched"], start=1)
         )
         words.append(f"rollouts tried: {', '.join(listed)}")
     doing = "starting the planner" if report.state == "waiting" else found["kind"]

@@ -38,6 +38,7 @@ from sgp.errors import (
     expected_one_of,
 )
 from sgp.planning.pddl import parse_plan
+from sgp.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,7 +197,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
                 sgp.Outcome.MEMORY: Status.MEMOUT,
             }
             status = statuses.get(rollout.outcome, Status.UNSOLVABLE_INCOMPLETELY)
-        return status, f"{words}, {len(rollout.reduced_plan)} actions", plan
+        return status, f"{words}, {counted(len(rollout.reduced_plan), 'action')}", plan
 
 
 def _learned(problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, learning: dict[str, Any]) -> Run:

@@ -113,12 +113,12 @@ def test_help_names_every_command_and_each_has_an_example():
         assert f"Example: sgp {name}" in output_of(name, "--help")
 
 
-@pytest.mark.parametrize("name", commands.SUCCESSORS)
+@pytest.mark.parametrize("name", commands.REPLACEMENTS)
 def test_a_command_that_is_gone_names_its_successor(name):
     code, out, err = call(name, "--suite", "state-centric")
     assert (code, out) == (2, "")
-    assert err == f"sgp: there is no command '{name}' any more; use '{commands.SUCCESSORS[name]}'\n"
-    assert commands.SUCCESSORS[name].split()[1] in {*COMMANDS, "-m"}
+    assert err == f"sgp: there is no command '{name}' any more; use '{commands.REPLACEMENTS[name]}'\n"
+    assert commands.REPLACEMENTS[name].split()[1] in {*COMMANDS, "-m"}
 
 
 def test_help_imports_nothing_heavy():

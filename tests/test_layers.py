@@ -16,7 +16,7 @@ ROOT = Path(sgp.__file__).parent
 
 # Lowest layer first; packages of one layer do not import each other.
 LAYERS = [
-    {"errors", "drawing", "files", "installed", "lazy", "plugins"}
+    {"errors", "drawing", "files", "installed", "lazy", "plugins", "wording"}
     | {"progress", "compilation", "ahead_of_time", "workers"},
     {"planning"},
     {"domains"},

@@ -10,7 +10,6 @@ import streamlit as st
 from basics import in_order, run_page, select, several
 
 import sgp
-from sgp.datasets.recorded import Recorded
 from sgp.evaluation.attempts import recording_command
 from sgp.reports.plots import instance_map, plan_lengths, solved_over_time, two_planners
 from sgp.reports.tables import NO_REFERENCE, REFERENCES
@@ -154,16 +153,6 @@ def to_failures(words: str, filters: Mapping[str, str | list[str]]) -> str:
     return f'<a href="./failures?{address}" target="_self" style="color: {LINK}">{escape(words)}</a>'
 
 
-def rollout_of(row) -> Recorded | None:
-    """The recorded rollout of an attempt: the same planner on a problem of the same text."""
-    for each in LIBRARY.rollouts:
-        about = each.about
-        made = (about.domain, about.planner.title, each.head.get("name"))
-        if made == (row.domain, row.planner, row.problem) and about.split in ("", row.split):
-            return each
-    return None
-
-
 def show_attempt(chosen_attempts: pandas.DataFrame) -> None:
     """The outcomes of a planner on an instance, and a link to its rollout."""
     row = next(chosen_attempts.itertuples())
@@ -172,15 +161,18 @@ def show_attempt(chosen_attempts: pandas.DataFrame) -> None:
         for each in chosen_attempts.itertuples()
     )
     st.markdown(f"**{row.problem}** of {row.domain}, {row.split}, {row.size} objects; {row.planner}: {ended}")
-    recorded = rollout_of(row)
-    if recorded is not None:
+    found = [each for each in map(sources.rollout_of, chosen_attempts.itertuples()) if each is not None]
+    for recorded in found:
+        seed = f" (seed {recorded.about.seed})" if len(chosen_attempts) > 1 else ""
         st.page_link(
             "views/rollout.py",
-            label="Watch the recorded rollout",
+            label=f"Watch the recorded rollout{seed}",
             icon=":material/play_arrow:",
             query_params=LIBRARY.address_of(recorded),
         )
-    elif row.method == "fast-downward":
+    if found:
+        return
+    if row.method == "fast-downward":
         st.write("Fast Downward searches; there is no rollout to watch.")
     else:
         st.write("This rollout is not recorded. These commands record it:")

@@ -23,6 +23,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import recording_command
 from sgp.evaluation.scores import DIAGNOSED, diagnose_splits, percent
+from sgp.wording import counted
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
@@ -144,7 +145,7 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str, theme: 
     return (
         f"<article><h3>{to_step(recorded, shown, heading)}</h3>"
         f"<p>{escape(address['domain'])}, {escape(address['problem'])}, {escape(recorded.about.model)}, "
-        f"{len(recorded.steps)} steps</p>"
+        f"{counted(len(recorded.steps), 'step')}</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
         f"<figure>{image(course(failure, shown), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
         f"<ul>{''.join(said)}</ul>{f'<p>Also: {others}.</p>' if others else ''}"
@@ -361,7 +362,7 @@ def show_attempt(row) -> None:
         return
     happened = in_words(row.kind)
     st.markdown(plain(f"{row.problem} of {row.domain}, {row.split}, {row.size} objects; {row.model}: it {happened}."))
-    recorded = rollout_of(row)
+    recorded = sources.rollout_of(row)
     if recorded is not None:
         with st.container(horizontal=True):
             address = LIBRARY.address_of(recorded)
@@ -385,17 +386,6 @@ def take_recorded() -> None:
     ended = work.take(PAGE)
     if ended is not None and ended[1].result is not None:
         st.rerun()
-
-
-def rollout_of(row) -> Recorded | None:
-    """The recorded rollout of an attempt."""
-    seed = None if pandas.isna(row.seed) else row.seed
-    wanted = (row.planner, row.domain, row.suite, row.split, seed, row.problem)
-    for each in LIBRARY.rollouts:
-        about = each.about
-        if (about.planner.title, about.domain, about.suite, about.split, about.seed, each.head.get("name")) == wanted:
-            return each
-    return None
 
 
 def too_long(row) -> str | None:

@@ -156,7 +156,7 @@ def main() -> None:
         models = {each.title: each for each in file.models}
         model = models[select("Model", list(models), "model", help=sources.about_all(models))]
     with columns[2]:
-        pools = select("Candidates", file.pools, "pools", help=POOLS)
+        pools = select("Pool", file.pools, "pools", help=POOLS)
     words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
     with columns[1]:
         step = file.steps.index(select("Step", file.steps, "step", format_func=words.__getitem__))

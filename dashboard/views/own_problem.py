@@ -17,6 +17,7 @@ from sgp.datasets.subject import PlannerName
 from sgp.files import read_json, write_json
 from sgp.service.worker import Report
 from sgp.viewer.library import planner_words
+from sgp.wording import counted
 
 PAGE = "own problem"
 REFERENCE = "own reference"  # a job of its own: another one may be submitted before it has ended
@@ -223,11 +224,6 @@ def around(text: str, line: int) -> str:
     )
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things, in the plural unless there is one."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
     """A summary of the texts, and the texts; folded once there is a result."""
     objects, goals = counted(found["objects"], "object"), counted(found["goals"], "goal")
@@ -276,7 +272,11 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     )
     left, right = st.columns(2)
     if left.button("Train on these files", disabled=busy or not files):
-        given = [{"name": each.name, "problem": each.getvalue().decode("utf-8-sig", "replace")} for each in files]
+        try:
+            given = [{"name": each.name, "problem": each.getvalue().decode("utf-8-sig")} for each in files]
+        except UnicodeDecodeError as error:
+            fail(f"Byte {error.start} of a training problem is not UTF-8 text; upload PDDL files")
+            st.rerun()
         if sum(len(each["problem"]) for each in given) > LARGEST_FILE:
             fail(f"Too large: the training problems have more than {LARGEST_FILE:,} characters. Use 'sgp import'")
         else:

@@ -27,7 +27,7 @@ SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_OVERRIDES = 3, 2
 GRACE, TRAINING_SECONDS = 30.0, 1800.0
-PAGE, PLANNING, SEARCHING, TRAINING = "what if", "planning", "searching overrides", "training"
+PAGE, PLANNING, SEARCHING, TRAINING = "what if", "planning", "searching for overrides", "training"
 FIRST_LOOK = 0.2  # seconds to wait for the first picture of a branch
 
 TREE_STYLE = css("what_if")

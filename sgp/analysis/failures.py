@@ -186,18 +186,21 @@ def _is_ranked(recorded: Recorded) -> bool:
 
 def _idle(recorded: Recorded) -> Iterator[Remark]:
     """Steps on which an action that changes nothing ranks first."""
-    found = dict[int, str]()
+    found, taken = dict[int, str](), list[int]()
     for number, step in enumerate(recorded.steps, start=1):
         least = min(map(cost_of, step["candidates"]))
         cheapest = (each for each in step["candidates"] if cost_of(each) <= least + tie_margin(least))
         still = [each for each in cheapest if not each["add"] and not each["delete"]]
         if still and math.isfinite(least):
             found[number] = still[0]["actions"][-1]
+            if step["candidates"][step["chosen"]] in still:
+                taken.append(number)
     if found:
         (common, _), *_ = Counter(found.values()).most_common(1)
         example = words_of(recorded.domain).sentence(Action(*atom_of(common)))
         what = f"an action that changes nothing ranks first, such as '{example}'"
-        yield Remark(f"On {_of(found, recorded)} {what}; it is never chosen", tuple(found))
+        choice = f"it is chosen on {len(taken)} of them" if taken else "it is never chosen"
+        yield Remark(f"On {_of(found, recorded)} {what}; {choice}", tuple(found))
 
 
 def _circles(recorded: Recorded) -> Iterator[Remark]:

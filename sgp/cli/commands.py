@@ -28,7 +28,7 @@ from sgp.files import write_text
 # Packages are imported inside the commands: `sgp --help` must not wait for numpy.
 
 SOLVED, NOT_SOLVED, FAILED, UNEXPECTED, INTERRUPTED = 0, 1, 2, 70, 130  # 70: EX_SOFTWARE of sysexits.h
-SUCCESSORS = {  # of commands that are gone
+REPLACEMENTS = {  # of commands that are gone
     "ablate": "sgp grid --preset ablation",
     "jackknife": "sgp grid --preset jackknife",
     "learning-curve": "sgp grid --preset learning-curve",
@@ -47,8 +47,8 @@ class _Commands(TyperGroup):
     """The commands; one that is gone names its successor."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] in SUCCESSORS:
-            typer.echo(f"sgp: there is no command '{args[0]}' any more; use '{SUCCESSORS[args[0]]}'", err=True)
+        if args and args[0] in REPLACEMENTS:
+            typer.echo(f"sgp: there is no command '{args[0]}' any more; use '{REPLACEMENTS[args[0]]}'", err=True)
             raise typer.Exit(FAILED)
         return super().resolve_command(ctx, args)
 

@@ -13,6 +13,7 @@ from sgp.cli import commands
 from sgp.cli.commands import HELP, command, console, limit_of, overrides_of, words, workers_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
 from sgp.files import remove_old, write_text
+from sgp.wording import counted
 
 if TYPE_CHECKING:
     from sgp.datasets.runs import Run
@@ -116,12 +117,13 @@ def solve(
         _write_recording(solution, planner, decoding, rollout, html)
     if not verdict.valid:
         reason = f" ({solution.reason})" if solution.reason else ""
-        typer.echo(f"not solved: {solution.outcome.value}{reason} after {len(solution.plan)} actions", err=True)
+        length = counted(len(solution.plan), "action")
+        typer.echo(f"not solved: {solution.outcome.value}{reason} after {length}", err=True)
         raise typer.Exit(commands.NOT_SOLVED)
     accepted = f"{verdict.judge} accepts the plan"
     fewer = len(solution.plan) - len(found)
     without = f" without {fewer} redundant {'one' if fewer == 1 else 'ones'}" if fewer else ""
-    typer.echo(f"solved in {len(found)} actions{without}, {solution.seconds:.2f} s; {accepted}", err=True)
+    typer.echo(f"solved in {counted(len(found), 'action')}{without}, {solution.seconds:.2f} s; {accepted}", err=True)
 
 
 def _write_recording(solution: Rollout, run: Run, decoding: str, rollout: Path | None, html: Path | None) -> None:
@@ -217,7 +219,10 @@ def import_(
     imported = import_folder(source, suite, overwrite=replace)
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
-        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.built_in})" if domain.built_in else ""))
+        typer.echo(
+            f"{suite}/{name}: {splits}"
+            + (f" (equals the built-in domain {domain.built_in})" if domain.built_in else "")
+        )
 
 
 @command("export", "sgp export RUN --out gripper.zip")

@@ -13,6 +13,7 @@ from sgp.planning.pddl import Action
 from sgp.planning.planner import Limit, Planner, Search, clock_of
 from sgp.planning.rollout import Mark, Outcome, Rollout
 from sgp.planning.task import Task
+from sgp.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,4 +120,4 @@ class Episode:
 
     def __repr__(self) -> str:
         status = self.outcome or "running"
-        return f"<Episode of {self.task.name}: {status}, {len(self._actions())} actions>"
+        return f"<Episode of {self.task.name}: {status}, {counted(len(self._actions()), 'action')}>"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgp import drawing
 from sgp.planning.pddl import Action, Atom
+from sgp.wording import counted
 
 if TYPE_CHECKING:  # scores and recorded rollouts use outcomes and marks without a planning library
     import numpy as np
@@ -195,7 +196,8 @@ class Rollout:
     def __repr__(self) -> str:
         """Return the outcome in one line."""
         reason = f" ({self.reason})" if self.reason else ""
-        return f"<Rollout of {self.task.name}: {self.outcome}{reason}, {len(self.plan)} actions, {self.seconds:.2f} s>"
+        length = counted(len(self.plan), "action")
+        return f"<Rollout of {self.task.name}: {self.outcome}{reason}, {length}, {self.seconds:.2f} s>"
 
     def _repr_html_(self) -> str:
         words = " ".join(map(str, self.plan[:8])) + (" ..." if len(self.plan) > 8 else "")

@@ -19,6 +19,7 @@ from sgp.planning.pddl import Problem, format_plan, parse_plan, require_problem
 from sgp.planning.pddl_syntax import normalise, shown
 from sgp.planning.pddl_writing import Numbered, condition_text
 from sgp.planning.rollout import Rollout
+from sgp.wording import counted
 
 logger = logging.getLogger(__name__)
 
@@ -244,8 +245,7 @@ class Simulation:
             return f"the domain has no action '{shown(action.name)}'; {expected}"
         number = len(schema.parameters)
         if number != len(action.objects):
-            objects = f"{number} object{'' if number == 1 else 's'}"
-            return f"{shown(action.name)} takes {objects}, found {len(action.objects)}"
+            return f"{shown(action.name)} takes {counted(number, 'object')}, found {len(action.objects)}"
         for name, parameter in zip(action.objects, schema.parameters, strict=True):
             if name not in self._types:
                 return f"the problem has no object '{shown(name)}'"

@@ -48,6 +48,7 @@ from sgp.viewer.comparison import PLANNING, branch_start, overridden, require_ca
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.pictures import picture
 from sgp.viewer.playback import playback, ranked
+from sgp.wording import counted
 
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
@@ -381,7 +382,7 @@ def train_own(report: Progress, method: str, variant: str, domain: str, problems
         write_text(Path(folder, "own", "domain.pddl"), domain)
         for number, each in enumerate(problems, start=1):
             write_text(Path(folder, "own", "train", f"p{number:03}.pddl"), each["problem"])
-        report(doing=f"reading {len(problems)} training problems")
+        report(doing=f"reading {counted(len(problems), 'training problem')}")
         suite = import_folder(Path(folder), name, overwrite=True)
     report(doing=f"expert plans by Fast Downward, then training {method} {variant}")
     stages = tuple(Stage(each.name, EXPERT_SECONDS, each.search) for each in (OPTIMAL, SATISFICING))

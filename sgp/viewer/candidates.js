@@ -8,7 +8,7 @@ const MARKS = {
   goal: ["★", "goal", "all goals are satisfied there"],
   tied: ["=", "tied", "shares the lowest cost of the available candidates with another one"],
   visited: ["↺", "visited", "its state was visited before"],
-  collapsed: ["≡", "same as", "identical to that candidate for the model; only one of them is considered"],
+  collapsed: ["≡", "same as", "equivalent to that candidate: the model cannot tell them apart; only the first is used"],
   rejected: ["✕", "rejected", "the model assigns infinite cost"],
   expert: ["▲", "expert", "leads to a later state of the expert's plan than any passed so far"],
   forced: ["⚑", "override", "taken because of an override, not chosen by the model"],
@@ -93,7 +93,7 @@ function markOf(mark, candidate) {
   const [symbol, words, meaning] = MARKS[mark];
   if (mark !== "collapsed") return [symbol, words, meaning];
   if (candidate.same_as !== null) return [symbol, `${words} ${candidate.same_as + 1}`, meaning];
-  return [symbol, "elsewhere", "identical for the model to a candidate of another path of the beam; only one of them is considered"];
+  return [symbol, "other path", "equivalent to a candidate of another path of the beam; only the first is used"];
 }
 
 /** A row of the candidates' table, whose cells are written only where they change. */

@@ -44,7 +44,7 @@ export function mountComparison(host, data, options = {}) {
   const root = h("div", { class: "sgp compare", tabindex: "0", role: "region",
     "aria-label": `Two rollouts of ${data.problem}. Press ? for the keys.` },
     walk.controls(h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ)),
-    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "The slider counts actions"), walk.said),
+    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "The scrubber counts actions"), walk.said),
     h("p", { class: "difference" }, data.difference.join(" ")),
     h("div", { class: "sides" }, sides[0].element,
       h("div", { class: "middle" }, h("section", {}, h("h3", {}, `Goal (${plural(data.goals, "atom")})`), goal), h("section", { class: "curves" }, curves.element)),

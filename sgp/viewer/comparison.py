@@ -13,6 +13,7 @@ from sgp.datasets.recorded import Bounds, Recorded, after, decode_bounds, regret
 from sgp.errors import InputError, StoreError
 from sgp.planning.rollout import Outcome
 from sgp.viewer.playback import State, expert_states, playback, ranked
+from sgp.wording import counted
 
 EXPERT = "expert's plan"  # in place of a method
 PLANNING = "planning"  # the outcome of a rollout that is shown while it is planned
@@ -78,7 +79,7 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
         "domain": sides[0]["domain"],
         "goals": sides[0]["goals"],
         "length": max(map(len, plans)),
-        "divergence": common if common < min(map(len, plans)) else None,
+        "divergence": common if common < max(map(len, plans)) else None,
         "equal": sorted(place for place, state in states[0].items() if states[1].get(place) == state),
         "difference": _difference(paths, common, known, sides[0]["goals"]),
         "sides": sides,
@@ -153,9 +154,9 @@ class _Path(NamedTuple):
         places, bounds = list(self.states), [known.get(state, _UNKNOWN) for state in self.states.values()]
         lost = regrets(bounds, (end - start for start, end in pairwise(places)))
         longer = [place + 1 for place, each in zip(places, lost, strict=False) if each and each < math.inf]
-        times = f"{len(longer)} of {_count(len(lost), 'decision')}"
+        times = f"{len(longer)} of {counted(len(lost), 'decision')}"
         detours = f"; it wastes actions at {times}, first at action {longer[0]}" if longer else ""
-        count = _count(len(self.plan), "action")
+        count = counted(len(self.plan), "action")
         if self.outcome == Outcome.SOLVED:
             return f"{self.name.title()} reaches the goal in {count}{_surplus(len(self.plan), bounds[0])}{detours}"
         dead = next((place for place, (low, _) in zip(places, bounds, strict=True) if low == math.inf), None)
@@ -169,7 +170,7 @@ class _Path(NamedTuple):
         first, last, fewest = self.open_goals[0], self.open_goals[-1], min(self.open_goals)
         if fewest == first:
             return f"no decision leaves fewer goals open than the start has ({first} of {goals})"
-        best = _count(list(self.states)[self.open_goals.index(fewest)], "action")
+        best = counted(list(self.states)[self.open_goals.index(fewest)], "action")
         end = f", {last} at the end" if last > fewest else ""
         return f"at best {fewest} of {goals} goals are open (after {best}){end}"
 
@@ -198,7 +199,7 @@ def _difference(paths: Sequence[_Path], common: int, known: Mapping[State, Bound
     if all(len(path.plan) == common for path in paths):
         return ["Both sides take the same actions."]
     choices = "; ".join(path.choice(common, known) for path in paths)
-    where = f"After {_count(common, 'action')} in common" if common else "At the start"
+    where = f"After {counted(common, 'action')} in common" if common else "At the start"
     return [f"{where}, {choices}.", *(f"{path.end(known, goals)}." for path in paths)]
 
 
@@ -293,7 +294,8 @@ def branch_rows(rollouts: Mapping[Branch, Mapping[str, Any]]) -> list[dict[str, 
 def override_words(search: Mapping[str, Any]) -> str:
     """The result of a search for the fewest overrides (the job `override`), in sentences."""
     counts = " and ".join(
-        f"{'all ' if number in search['complete'] else ''}{_count(count, 'rollout')} with {_count(number, 'override')}"
+        ("all " if number in search["complete"] else "")
+        + f"{counted(count, 'rollout')} with {counted(number, 'override')}"
         for number, count in enumerate(search["counts"], start=1)
     )
     ordinal = {2: "second", 3: "third"}.get(search["ranks"], f"{search['ranks']}th")
@@ -303,13 +305,9 @@ def override_words(search: Mapping[str, Any]) -> str:
     )
     if search["overrides"] is None:
         over = len(search["complete"]) == search["most"]
-        why = f"no {_count(search['most'], 'override')} or fewer solve it" if over else "the time limit was reached"
+        why = f"no {counted(search['most'], 'override')} or fewer solve it" if over else "the time limit was reached"
         return f"No solution found: {why}. {planned}"
     count = len(search["overrides"])
     steps = ", then ".join(f"rank {rank} at step {step}" for step, rank in search["overrides"])
     fewest = "the fewest" if count == 1 or search["proved"] else "perhaps not the fewest"
-    return f"Solved with {_count(count, 'override')} added ({fewest} among these candidates): {steps}. {planned}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return f"Solved with {counted(count, 'override')} added ({fewest} among these candidates): {steps}. {planned}"

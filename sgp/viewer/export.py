@@ -28,7 +28,9 @@ from sgp.domains.domain import Scene
 from sgp.errors import InputError, MissingLibrary
 from sgp.files import write_text
 from sgp.planning.pddl import Problem, format_plan, parse_plan
+from sgp.viewer.library import outcome_words
 from sgp.viewer.playback import playback
+from sgp.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,12 +189,13 @@ def _placed(svg: str, x: float, y: float) -> str:
 def _captions(recorded: Recorded, place: int) -> tuple[str, str]:
     """The action (or jump) that led to a state, and the number of open goals; at the end also the outcome."""
     steps, count, outcome = recorded.steps, len(recorded.open_goals[place]), recorded.head["outcome"]
-    last, state = f"Start of {len(steps)} steps", f"State: {count} goal{'' if count == 1 else 's'} open"
+    last, state = f"Start of {len(steps)} steps", f"State: {counted(count, 'goal')} open"
     if place:
         chosen = steps[place - 1]["candidates"][steps[place - 1]["chosen"]]
         last = f"{place} of {len(steps)}: {' '.join(chosen['actions'])}"
-    end = f"; {outcome if outcome == 'solved' else f'not solved ({outcome})'}" if place == len(steps) else ""
-    return last, f"{state}{end}"
+    if place == len(steps):
+        state += "; solved" if outcome == "solved" else f"; not solved ({outcome_words(outcome)})"
+    return last, state
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.planning.rollout import Outcome
 from sgp.viewer.library import outcome_words, settings_words
 from sgp.viewer.playback import drawn_state
+from sgp.wording import counted
 
 TITLE = "Learned generalized planning"
 ABOUT = (
@@ -85,9 +86,7 @@ def gallery(entries: Iterable[Entry]) -> str:
 
 def _item(entry: Entry) -> Iterator[str]:
     outcome = entry.ending if entry.solved else f"not solved\n{entry.ending}"
-    length = f"{entry.length} action{'' if entry.length == 1 else 's'}" + (
-        "" if entry.expert is None else f" (expert plan: {entry.expert})"
-    )
+    length = counted(entry.length, "action") + ("" if entry.expert is None else f" (expert plan: {entry.expert})")
     ended = "solved" if entry.solved else f"not solved ({entry.ending})"
     yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
     yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'

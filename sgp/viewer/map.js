@@ -260,5 +260,17 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
 
 /** A distance beside the 99th percentile of distances between a training point and the next one. */
 function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as 99 % of them are from their nearest neighbor` : "apart, while the training points coincide";
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as 99 % of them are from their nearest neighbour` : "apart, while the training points coincide";
+}
+
+/** The ranks of candidates in order, those with a sign by themselves, runs of others as a range: `1–3 4✔ 5◆`. */
+function rangesOf(group, signs) {
+  const parts = [];
+  for (const each of group) {
+    const sign = signs(each);
+    const before = parts.at(-1);
+    if (before && !before.sign && !sign && before.last === each.rank - 1) before.last = each.rank;
+    else parts.push({ first: each.rank, last: each.rank, sign });
+  }
+  return parts.map(({ first, last, sign }) => `${first}${last > first ? `–${last}` : ""}${sign}`).join(" ");
 }

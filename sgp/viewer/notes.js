@@ -8,7 +8,7 @@ const LONGEST_NOTE = 1000; // characters, as in notes.py of the dashboard
  */
 function stepNotes(notes, onNote, changed) {
   const texts = new Map(Object.entries(notes).map(([place, text]) => [Number(place), text]));
-  const text = h("p", { onclick: onNote && edit, title: onNote && "Change this note (e)" });
+  const text = h("p", { onclick: () => onNote && edit(), title: onNote ? "Change this note (e)" : null });
   const box = h("textarea", { rows: 2, maxlength: LONGEST_NOTE, "aria-label": "Note on this step", hidden: true,
     placeholder: "Note on this step; an empty note is deleted", onblur: store, onkeydown: onKey }); // prettier-ignore
   const element = h("div", { class: "note" }, text, box);

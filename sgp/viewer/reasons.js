@@ -31,7 +31,7 @@ function saidOfOther(step, candidate) {
   if (candidate.marks.includes("visited")) return `${gap}; its state was visited before`;
   if (!candidate.marks.includes("collapsed")) return gap;
   const other = candidate.same_as === null ? "a candidate of another beam state" : `rank ${candidate.same_as + 1}`;
-  return `${gap}; identical to ${other} for the model`;
+  return `${gap}; equivalent to ${other}`;
 }
 
 function saidOfChosen(step, candidate, rank) {
@@ -48,7 +48,7 @@ function saidOfChosen(step, candidate, rank) {
     return `; beam search followed this path, although rank ${near.rank} was unvisited and ${number(candidate.cost - near.cost)} cheaper`;
   }
   if (cheaper.length) {
-    const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or identical to others";
+    const why = cheaper.every((each) => each.marks.includes("visited")) ? "already visited" : "already visited or equivalent to others";
     return `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${why}${ties}${beyond}`;
   }
   if (step.tie) return `; tied with rank ${next.rank}, so the first in PDDL order was chosen${ties}`;
@@ -59,7 +59,7 @@ function saidOfChosen(step, candidate, rank) {
 /** How many candidates of a step were not available, by why. */
 function unavailableInWords(step) {
   const marked = step.unavailable.map((each) => step.candidates[each].marks);
-  const kinds = [["visited", "already visited"], ["collapsed", "identical to another one for the model"], ["rejected", "rejected by the model"]];
+  const kinds = [["visited", "already visited"], ["collapsed", "equivalent to another one"], ["rejected", "rejected by the model"]];
   const counts = kinds.map(([mark, words], place) => [marked.filter((each) => each.includes(mark) && !kinds.slice(0, place).some(([before]) => each.includes(before))).length, words]);
   return counts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`).join(", ");
 }
@@ -91,7 +91,7 @@ export function reasonsInWords(step, other, name, feature, inBrief) {
     return `; most ${words}: ${whose}“${shown[place]}” (${Math.round((100 * sides[place][3]) / all)} % of all ${words})`;
   };
   const measure = Math.abs(total) <= LEAST_SHARE ? `equal ${found.measure}` : `${found.measure} ${number(Math.abs(total))} ${total < 0 ? "lower" : "higher"}`;
-  const because = sides[0] ? part(0, -1, "in favor") : "; none of the listed features is in favor";
+  const because = sides[0] ? part(0, -1, "in favour") : "; none of the listed features is in favour";
   const against = sides[1] ? part(1, 1, "against") : "";
   const relation = Math.abs(total) <= LEAST_SHARE ? "Tied with" : "Chosen over";
   return `${relation} ${name(step.candidates[other])} (rank ${other + 1}): ${measure}${because}${against}.`;
@@ -125,7 +125,7 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const toggle = h("button", { type: "button", class: "raw", "aria-pressed": "false", onclick: showRaw }, "raw features and values");
   const title = h("summary");
   const details = h("details", { open: true, hidden: !most, ontoggle: schedule }, title,
-    h("p", { class: "faint" }, "Positive contributions favor the chosen action, negative ones the alternative; they sum to the difference. ", toggle), h("ol", {}, ...rows.map((row) => row.element))); // prettier-ignore
+    h("p", { class: "faint" }, "Positive contributions favour the chosen action, negative ones the alternative; they sum to the difference. ", toggle), h("ol", {}, ...rows.map((row) => row.element))); // prettier-ignore
 
   function showRaw() {
     raw = !raw;

@@ -72,15 +72,3 @@ function drawRuler(rollout, { name, pick }) {
   }
   return { element, show };
 }
-
-/** The ranks of candidates in order, those with a sign by themselves, runs of others as a range: `1–3 4✔ 5◆`. */
-function rangesOf(group, signs) {
-  const parts = [];
-  for (const each of group) {
-    const sign = signs(each);
-    const before = parts.at(-1);
-    if (before && !before.sign && !sign && before.last === each.rank - 1) before.last = each.rank;
-    else parts.push({ first: each.rank, last: each.rank, sign });
-  }
-  return parts.map(({ first, last, sign }) => `${first}${last > first ? `–${last}` : ""}${sign}`).join(" ");
-}

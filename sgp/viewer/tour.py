@@ -35,7 +35,11 @@ _FORMAT = 3
 _STYLE = "width:100%;height:auto;fill:currentColor"
 _LARGEST_CHANGES = 10
 _RANKED = 9  # candidates of a ranking
-_MARKS = ("chosen", "visited", "collapsed", "rejected", "goal")
+_MARKS = {
+    **{each: each for each in ("chosen", "visited", "goal")},
+    "collapsed": "equivalent to another one",
+    "rejected": "rejected by the model",
+}
 _OF_SIZES = ("Larger problems", "Next steps")
 _BLUE, _ORANGE = "#0072b2", "#d55e00"  # Okabe and Ito
 _MAP, _MARGIN = (560, 420), 24
@@ -307,12 +311,12 @@ class Tour:
             else "None: each object has a colour of its own.",
             "map_answer": f"{'Yes' if this else 'No'}; in {agreeing} of the {steps} decisions of this plan it is.",
             "plan_answer": f"In {steps - nearest} of {steps} decisions; {'elsewhere, ' if nearest < steps else ''}"
-            f"a rank above 1 means that all successors ranked before were visited. The plan has {steps} actions, a "
-            f"shortest one {shortest:g}.",
+            "a rank above 1 means that the successors ranked before were not available: visited before, or equivalent "
+            f"to another one. The plan has {steps} actions, a shortest one {shortest:g}.",
             "perfect": "This was not measured."
             if diagnosis is None
-            else f"No: with perfect predictions, greedy decoding would solve "
-            f"{percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The planner itself, with its "
+            else f"{'Yes' if diagnosis.shares['perfect_coverage'][1] == 1 else 'No'}: with perfect predictions, greedy "
+            f"decoding would solve {percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The planner itself, with its "
             f"beam, solves {percent(diagnosis.shares['coverage'][1])}. What perfect predictions would not solve is due "
             "to the features or to the decoding.",
         }
@@ -518,7 +522,7 @@ def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
         idle = not candidates[place]["add"] and not candidates[place]["delete"]
         row: dict[str, Any] = {"label": f"{order.index(place) + 1}.", "words": " ".join(candidates[place]["actions"])}
         row |= {"values": [cost or 0.0], "shown": ["none" if cost is None else f"{cost:.3f}"]}
-        note = "changes nothing" if idle else ", ".join(mark for mark in marks if mark in _MARKS)
+        note = "changes nothing" if idle else ", ".join(_MARKS[mark] for mark in marks if mark in _MARKS)
         rows.append({**row, "note": note, "chosen": place == step["chosen"]})
     return rows
 

@@ -176,7 +176,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
     const tag = target.tagName;
     if (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(tag) || (tag === "INPUT" && target.type !== "range")) return;
     if (!inside && (tag === "INPUT" || target.closest?.('[role="combobox"], [role="listbox"], [role="dialog"]'))) return;
-    if (event.key === " " && ["BUTTON", "A", "SUMMARY"].includes(tag)) return; // Space presses the focused button
+    if ([" ", "Enter"].includes(event.key) && ["BUTTON", "A", "SUMMARY"].includes(tag)) return; // they press what has the focus
     if (event.key !== "Escape") event.preventDefault(); // Escape may mean something to the page as well
     bound[event.key]();
   }

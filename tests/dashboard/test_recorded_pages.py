@@ -264,7 +264,7 @@ def test_the_next_state_page_says_hit_or_miss_and_a_choice_stands_in_the_address
     assert not app.error
     file = files[0]
     assert choice(app, "Recorded steps").options == [each.title for each in files]
-    assert choice(app, "Candidates").options == file.pools
+    assert choice(app, "Pool").options == file.pools
     assert choice(app, "Model").options == [each.title for each in file.models]
     told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
     assert told == [file.models[0].found(step, file.pools[0]).word for step in range(len(file.steps))]
@@ -273,7 +273,7 @@ def test_the_next_state_page_says_hit_or_miss_and_a_choice_stands_in_the_address
     file = sgp.viewer.retrieved_files()[0][-1]
     lifted = next(place for place, each in enumerate(file.models) if "renamed" in each.title)
     app = open_page("next_state", file=file.title, pools="hard", model=file.models[lifted].title)
-    assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
+    assert (choice(app, "Recorded steps").value, choice(app, "Pool").value) == (file.title, "hard")
     assert file.models[lifted].found(0, "hard").words in app.markdown[0].value
     assert "no single map can be drawn" in app.info[0].value
     choice(app, "Step").set_value(file.steps[3]).run()

@@ -156,7 +156,7 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
         assert 0 <= value["x"] - (middle["x"] + middle["width"]) < 20, "the value stands beside its bar"
     strongest = max((each for each in why["reasons"] if each[1] is not None and each[3] < 0), key=lambda each: -each[3])
     assert f"“{english[strongest[0]]}”" in page.locator(".because").get_attribute("title")
-    brief = re.search(r"“(.*?)(?: …)?” \(\d+ % of all in favor", said).group(1)
+    brief = re.search(r"“(.*?)(?: …)?” \(\d+ % of all in favour", said).group(1)
     assert english[strongest[0]].startswith(brief)
     page.get_by_role("button", name="raw features").click()
     feature, chosen, *_ = why["reasons"][0]
@@ -181,7 +181,7 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     press(page, str(alike["rank"] % 10))
     page.wait_for_selector("tr.picked")
     assert f"≡ same as {alike['same_as'] + 1}" in page.locator("tr.picked").inner_text()
-    assert f"identical to rank {alike['same_as'] + 1} for the model" in page.locator(".why").inner_text()
+    assert f"equivalent to rank {alike['same_as'] + 1}" in page.locator(".why").inner_text()
 
 
 def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page, ranked):
@@ -282,7 +282,7 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is 2.5 times as far as 99 % of them are from their nearest neighbor."
+    far = ") is 2.5 times as far as 99 % of them are from their nearest neighbour."
     assert far in page.locator(".map .notes").inner_text()
     step["distance"] = 1.5
     file.write_text(json.dumps(made))

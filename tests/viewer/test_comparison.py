@@ -24,7 +24,7 @@ def test_the_first_different_actions_have_their_proved_losses_and_each_side_its_
     assert left == f"Left reaches the goal in {len(solved.plan)} actions, the fewest possible."
     data = comparison(as_recorded(solved), as_recorded(unsolved))
     fewest = min(frame["open"] for frame in data["sides"][1]["frames"])
-    assert f"(no unvisited successor): at best {fewest} of 2 goals are open (after " in right
+    assert f"(no candidate left): at best {fewest} of 2 goals are open (after " in right
     worse = [1 + after[0] - before[0] for before, after in zip(two.states, two.states[1:], strict=False)]
     assert f"at {sum(each > 0 for each in worse)} of {len(worse)} decisions, first at action 1" in right
 
