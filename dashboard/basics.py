@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -85,10 +85,27 @@ def one_entry() -> Iterator[dict[str, str]]:
         st.query_params.from_dict(address)
 
 
-def several(label: str, options: Iterable[str], name: str, about: str | None = None) -> list[str]:
-    """A filter that is part of the address, with an explanation; nothing chosen means everything."""
+def several(
+    label: str, options: Iterable[str], name: str, about: str | None = None, names: Mapping[str, str] | None = None
+) -> list[str]:
+    """A filter that is part of the address, with an explanation; nothing chosen means everything.
+
+    `names` has the options' names to read; the address has the options, for which Streamlit's `bind` has no way.
+    """
     listed = in_order(options)
-    return st.multiselect(label, listed, key=name, bind="query-params", placeholder="all", help=about) or listed
+    given = st.query_params.get_all(name)
+    requested = [each for each in given if each in listed]
+    if given != requested:
+        st.query_params[name] = requested
+    if st.session_state.get(name) != requested:
+        st.session_state[name] = requested
+
+    def store() -> None:
+        st.query_params[name] = st.session_state[name]
+
+    words = str if names is None else names.__getitem__
+    how = {"format_func": words, "on_change": store, "placeholder": "all", "help": about}
+    return st.multiselect(label, listed, key=name, **how) or listed
 
 
 END = 10**6  # past the last step of every rollout: written "end" in the address

@@ -12,8 +12,9 @@ from basics import plain
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
+from sgp.evaluation.scores import PLANNER
 from sgp.reports.papers import beside_ours
-from sgp.viewer.library import planner_words
+from sgp.viewer.library import planner_name, planner_words
 from sgp.viewer.playback import playback
 
 
@@ -86,6 +87,16 @@ def scores_of(domain: str, planner: PlannerName) -> pandas.DataFrame:
     return scores[(scores["domain"] == domain) & (scores["planner"] == planner.title)]
 
 
+def name_of(row) -> str:
+    """The name to read of the planner of a score or attempt."""
+    return planner_name(PlannerName(*(getattr(row, column) for column in PLANNER)))
+
+
+def names_of(rows: pandas.DataFrame) -> dict[str, str]:
+    """The names to read of the planners in scores or attempts, by title."""
+    return {row.planner: name_of(row) for row in rows.drop_duplicates("planner").itertuples()}
+
+
 FAMILIES = ("fast-downward", "goal-count", "contrastive-jumps")  # after the suite's own method; the others follow
 
 
@@ -108,9 +119,13 @@ def about(name: str) -> str:
     return "\n".join(f"{word}: {meaning}" for word, meaning in words_in([name]).items())
 
 
-def about_all(names: Iterable[str]) -> str:
-    """What the words in names mean, as a list in Markdown."""
-    return "\n".join(f"- **{plain(word)}**: {plain(meaning)}" for word, meaning in words_in(names).items())
+def about_all(titles: Iterable[str]) -> str:
+    """What the words in names of planners and splits mean, as a list in Markdown."""
+    names = planner_words("names")
+    rows = ((names.get(word) or word, word, meaning) for word, meaning in words_in(titles).items())
+    return "\n".join(
+        f"- **{plain(name)}**{f' ({plain(word)})' * (name != word)}: {plain(meaning)}" for name, word, meaning in rows
+    )
 
 
 def bound(label: str, options: Sequence[str], name: str, default: int = 0) -> str:

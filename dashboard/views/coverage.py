@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pandas
 import sources
 import streamlit as st
-from basics import in_order, run_page, select, several
+from basics import in_order, plain, run_page, select, several
 
 import sgp
 from sgp.evaluation.attempts import recording_command
@@ -28,7 +28,7 @@ VIEWS = ("instances", PAIR, "size", "plan length", "time")
 PLACE = ("domain", "suite", "split", "problem")  # of an instance
 MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
-LETTER = 7  # pixels of a letter in the table, about
+LETTER, NAMES = 7, 272  # pixels of a letter in the table, about, and of its first column if all fits on the screen
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted below .005), and \
 the 95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object \
@@ -56,8 +56,10 @@ def cell_words(own, printed, n: int, ours: bool) -> str:
     return words if printed is None else f"{words}, paper {printed.text}"
 
 
-def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], chosen: Collection[str]) -> None:
-    """Planners by domain and split, a selected cell opens its attempts.
+def show_table(
+    covered: pandas.DataFrame, places: Sequence[tuple[str, str]], chosen: Collection[str], names: Mapping[str, str]
+) -> None:
+    """Planners, by their `names`, by domain and split, a selected cell opens its attempts.
 
     The `chosen` ones (all if there are none) come first, by method (`family`) and mean, papers last.
     """
@@ -75,7 +77,7 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], cho
         planners += [name for name in in_order(pooled["planner"]) if name in printed and name not in planners]
     several_splits = len({split for _, split in places}) > 1
     marks = [" (ref.)" * (method[planner] in REFERENCES) for planner in planners]
-    columns, shares = {"planner": list(map("".join, zip(planners, marks, strict=True)))}, {}
+    columns, shares = {"planner": [names[each] + mark for each, mark in zip(planners, marks, strict=True)]}, {}
     for domain, split in places:
         own = [cells.get((False, planner, domain, split)) for planner in planners]
         most = max((each for each in own if each is not None), key=lambda each: each.count, default=None)
@@ -107,19 +109,19 @@ def show_table(covered: pandas.DataFrame, places: Sequence[tuple[str, str]], cho
         column_config={
             "planner": st.column_config.TextColumn(
                 pinned=scrolled,
-                width=max(232, LETTER * max(map(len, planners))) if scrolled else 232,
+                width=max(NAMES, LETTER * max(map(len, columns["planner"]))) if scrolled else NAMES,
                 help=sources.about_all(planners),
             ),
-            **{heading: st.column_config.Column(width=262) for heading in shares},  # a paper's interval is seen whole
+            **{heading: st.column_config.Column(width=253) for heading in shares},  # a paper's interval is seen whole
         },
     )
     selected = st.session_state[key]["selection"]["cells"]
     if selected and selected[0][1] in shares:
         planner = planners[selected[0][0]]
-        show_failures(planner, *places[list(shares).index(selected[0][1])], suite)
+        show_failures(planner, names[planner], *places[list(shares).index(selected[0][1])], suite)
 
 
-def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
+def show_failures(planner: str, name: str, domain: str, split: str, suite: str) -> None:
     """The number of unsolved attempts of a cell, with links."""
     place = (planner, domain, split, suite)
     attempts = sources.attempts()
@@ -144,7 +146,8 @@ def show_failures(planner: str, domain: str, split: str, suite: str) -> None:
         ways.append(to_failures(f"open these {unsolved}", filters))
     if models:
         ways.append(to_failures("recorded failures", {"domains": domain, "models": models}))
-    st.html(f"<p><b>{escape(planner)}</b> on {escape(f'{domain}, {split}: {said}')}. {' · '.join(ways)}</p>")
+    named = f'<b title="{escape(planner)}">{escape(name)}</b>'
+    st.html(f"<p>{named} on {escape(f'{domain}, {split}: {said}')}. {' · '.join(ways)}</p>")
 
 
 def to_failures(words: str, filters: Mapping[str, str | list[str]]) -> str:
@@ -160,7 +163,8 @@ def show_attempt(chosen_attempts: pandas.DataFrame) -> None:
         ("" if pandas.isna(each.seed) else f"seed {each.seed}: ") + outcome_words(each.outcome)
         for each in chosen_attempts.itertuples()
     )
-    st.markdown(f"**{row.problem}** of {row.domain}, {row.split}, {row.size} objects; {row.planner}: {ended}")
+    named = f"{plain(sources.name_of(row))} (`{row.planner}`)"
+    st.markdown(f"**{row.problem}** of {row.domain}, {row.split}, {row.size} objects; {named}: {ended}")
     found = [each for each in map(sources.rollout_of, chosen_attempts.itertuples()) if each is not None]
     for recorded in found:
         seed = f" (seed {recorded.about.seed})" if len(chosen_attempts) > 1 else ""
@@ -195,11 +199,12 @@ def attempts_of(chosen: Chosen) -> pandas.DataFrame:
 @st.cache_resource(show_spinner="Drawing", max_entries=32)
 def figure_of(view: str, chosen: Chosen):
     """The plot of the selected attempts."""
-    return FIGURES[view](attempts_of(chosen))
+    rows = attempts_of(chosen)
+    return FIGURES[view](rows.assign(planner=rows["planner"].map(sources.names_of(rows))))
 
 
-def show_instances(rows: pandas.DataFrame, figure) -> None:
-    """The map of instances by planners, and the attempt that was clicked or chosen by name."""
+def show_instances(rows: pandas.DataFrame, figure, names: Mapping[str, str]) -> None:
+    """The map of instances by planners (by `names`), and the attempt that was clicked or chosen by name."""
     st.caption(
         "Each column is an instance, the smallest first; where there is no mark, it was not attempted. Click a mark, "
         "or choose by name, to open its rollout."
@@ -209,12 +214,14 @@ def show_instances(rows: pandas.DataFrame, figure) -> None:
         instances = in_order(rows[list(PLACE)].itertuples(index=False, name=None))
         instance = st.selectbox("Instance", instances, None, format_func=instance_title, placeholder="click a mark")
     with planner_column:
-        planner = st.selectbox("Planner", in_order(rows["planner"]), None, placeholder="click a mark")
+        how = {"format_func": names.__getitem__, "placeholder": "click a mark"}
+        planner = st.selectbox("Planner", list(names), None, **how)
     named = tried_at(rows, (*instance, planner)) if instance and planner else rows[:0]
     if len(named):
         show_attempt(named)
     clicked = st.session_state.pop("cell", None)
-    if clicked is not None and len(chosen_attempts := tried_at(rows, clicked)):
+    titles = {name: title for title, name in names.items()}
+    if clicked is not None and len(chosen_attempts := tried_at(rows, (*clicked[:-1], titles.get(clicked[-1])))):
         st.dialog("Attempt", width="large")(show_attempt)(chosen_attempts)
     st.plotly_chart(
         figure, key="map", on_select=lambda: open_cell("map"), selection_mode="points", config={"displayModeBar": False}
@@ -226,21 +233,23 @@ def tried_at(rows: pandas.DataFrame, cell: Sequence[str]) -> pandas.DataFrame:
     return rows[(rows[[*PLACE, "planner"]] == list(cell)).all(axis=1)]
 
 
-def show_pair(rows: pandas.DataFrame) -> None:
-    """Two planners against each other; a point opens both attempts."""
-    titles = in_order(rows["planner"])
+def show_pair(rows: pandas.DataFrame, names: Mapping[str, str]) -> None:
+    """Two planners, by their `names`, against each other; a point opens both attempts."""
+    titles = list(names)
     if len(titles) < 2:
         st.info("This view needs two planners. Remove a filter.")
         return
     left, middle, right = st.columns([3, 3, 2])
     with left:
-        across = select("x-axis", titles, "across")
+        across = select("x-axis", titles, "across", format_func=names.__getitem__)
     methods = dict(zip(rows["planner"], rows["method"], strict=True))
     others = [title for title in titles if methods[title] != methods[titles[0]]]
     with middle:
-        up = select("y-axis", titles, "up", default=titles.index(others[0]) if others else 1)
+        default = titles.index(others[0]) if others else 1
+        up = select("y-axis", titles, "up", default=default, format_func=names.__getitem__)
     with right:
         measure = select("Measure", MEASURES, "measure")
+    quoted = {title: f"“{name}”" for title, name in names.items()}  # the plot's title is a sentence
     clicked = st.session_state.pop("cell", None)
     if clicked is not None:
         pairs = [tried_at(rows, (*clicked, planner)) for planner in dict.fromkeys((across, up))]
@@ -248,7 +257,7 @@ def show_pair(rows: pandas.DataFrame) -> None:
             [chosen_attempts for chosen_attempts in pairs if len(chosen_attempts)]
         )
     st.plotly_chart(
-        two_planners(rows, across, up, measure),
+        two_planners(rows.assign(planner=rows["planner"].map(quoted)), quoted[across], quoted[up], measure),
         key="pair",
         on_select=lambda: open_cell("pair"),
         selection_mode="points",
@@ -301,7 +310,9 @@ def main() -> None:
     with columns[2]:
         domains = several("Domains", in_order(covered["domain"]), "domains")
     with columns[3]:
-        planners = several("Planners", covered["planner"], "planners", sources.about_all(covered["planner"].unique()))
+        names = sources.names_of(pandas.concat([covered, sources.published()]))
+        titles = covered["planner"].unique()
+        planners = several("Planners", titles, "planners", sources.about_all(titles), names)
     compared = covered["planner"].isin(planners) | covered["method"].isin(REFERENCES)
     covered = covered[covered["domain"].isin(domains) & compared]
     places = in_order(covered[["domain", "split"]].itertuples(index=False, name=None))
@@ -310,7 +321,7 @@ def main() -> None:
         st.info("No measurements match these filters. Remove a filter.")
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
-    show_table(covered, places, st.session_state["planners"])
+    show_table(covered, places, st.session_state["planners"], names)
     theirs = sources.published()
     printed = set(places) & set(zip(theirs["domain"], theirs["split"], strict=True))
     chosen = suite, tuple(chosen_splits), tuple(domains), tuple(planners)
@@ -326,11 +337,12 @@ def show_attempts_of(chosen: Chosen) -> None:
     if rows.empty:
         st.info(f"Only totals were stored for suite {chosen[0]}, no single attempts.")
         return
+    names = sources.names_of(rows)
     view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="view", bind="query-params", required=True)
     if view == "instances":
-        show_instances(rows, figure_of(view, chosen))
+        show_instances(rows, figure_of(view, chosen), names)
     elif view == PAIR:
-        show_pair(rows)
+        show_pair(rows, names)
     else:
         st.plotly_chart(figure_of(view, chosen))
         st.caption("The legend lists all planners, the first ones shown; click a name to show or hide it.")

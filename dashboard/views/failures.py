@@ -23,6 +23,7 @@ from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import recording_command
 from sgp.evaluation.scores import DIAGNOSED, diagnose_splits, percent
+from sgp.viewer.library import model_name, planner_name
 from sgp.wording import counted
 
 LIBRARY = sources.library()  # once a request: it looks at every file
@@ -112,7 +113,7 @@ def beside(recorded: Recorded, step: int) -> str:
     if (other := next(solved, None)) is not None:
         sides = {"left": address["model"], "right": LIBRARY.address_of(other)["model"]}
         chosen = {"domain": address["domain"], "problem": address["problem"], **sides}
-        found.append((f"Compare with {other.about.model}, which solves it", "compare", chosen))
+        found.append((f"Compare with {model_name(other.about)}, which solves it", "compare", chosen))
     return " · ".join(
         f'<a href="./{page}?{escape(urlencode(chosen))}" target="_self">{escape(words)}</a>'
         for words, page, chosen in found
@@ -144,7 +145,8 @@ def card(_recorded: Recorded, _failure: Failure, place: str, stamp: str, theme: 
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
         f"<article><h3>{to_step(recorded, shown, heading)}</h3>"
-        f"<p>{escape(address['domain'])}, {escape(address['problem'])}, {escape(recorded.about.model)}, "
+        f"<p>{escape(address['domain'])}, {escape(address['problem'])}, "
+        f'<span title="{escape(recorded.about.model)}">{escape(model_name(recorded.about))}</span>, '
         f"{counted(len(recorded.steps), 'step')}</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
         f"<figure>{image(course(failure, shown), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
@@ -178,7 +180,7 @@ def explanation(subjects: tuple[tuple[str, PlannerName], ...]) -> str:
         for each in (f"as large as in training ({SMALLER})", f"larger ({LARGER})")
     )
     return (
-        f"<h3>An example: why {escape(planner.title)} fails on larger problems of {escape(domain)}</h3>"
+        f"<h3>An example: why “{escape(planner_name(planner))}” fails on larger problems of {escape(domain)}</h3>"
         f"<p>{escape(found.sentence)} (Measured by <code>sgp evaluate --diagnose</code>.)</p>"
         f'<table class="failures"><thead><tr><th scope="col">share</th>{heads}</tr></thead>'
         f"<tbody>{lines}</tbody></table>"
@@ -213,15 +215,11 @@ def show_recorded() -> None:
         )
         return
     present = {kind for _, failure in found for kind in failure.kinds}
-    failing = in_order(each.about.model for each, _ in found)
+    names = {each.about.model: model_name(each.about) for each, _ in found}
+    failing = list(names)
     with st.container(horizontal=True, gap="medium"):
         domains = pills("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
-        models = several(
-            "Planners",
-            failing,
-            "models",
-            sources.about_all(failing),
-        )
+        models = several("Planners", failing, "models", sources.about_all(failing), names)
     kinds = pills("What happened", [kind.value for kind in sgp.analysis.FailureKind if kind in present], "kinds")
 
     def asked(each: Recorded) -> bool:
@@ -300,7 +298,8 @@ def show_measured() -> None:
         kinds = pills("What happened", list(unsolved["kind"]), "kinds")
         domains = pills("Domains", list(unsolved["domain"]), "domains")
         splits = pills("Splits", list(unsolved["split"]), "splits")
-        planners = several("Planners", unsolved["planner"], "planners", sources.about_all(unsolved["planner"].unique()))
+        names = sources.names_of(unsolved)
+        planners = several("Planners", names, "planners", sources.about_all(names), names)
 
     def chosen(rows: pandas.DataFrame) -> pandas.DataFrame:
         for name, values in {"domain": domains, "split": splits, "planner": planners}.items():
@@ -321,7 +320,8 @@ def show_measured() -> None:
     if shown.empty:
         st.info("No unsolved attempt matches these filters. Remove a filter.")
         return
-    table = shown.assign(happened=shown["kind"].map({kind: in_words(kind) for kind in kinds}))
+    happened = shown["kind"].map({kind: in_words(kind) for kind in kinds})
+    table = shown.assign(happened=happened, planner=shown["planner"].map(names))
     columns = {"happened": "what happened", "size": "objects"}
     table = table[
         ["happened", "suite", "domain", "split", "problem", "size", "planner", "seed", "decisions", "seconds"]

@@ -16,7 +16,7 @@ from sgp.datasets.store import home
 from sgp.datasets.subject import PlannerName
 from sgp.files import read_json, write_json
 from sgp.service.worker import Report
-from sgp.viewer.library import planner_words
+from sgp.viewer.library import planner_name, planner_words
 from sgp.wording import counted
 
 PAGE = "own problem"
@@ -238,7 +238,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
 def name_of(run: Mapping[str, Any]) -> str:
     """The name of a run in the choice of models."""
     planner = PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
-    name = f"{planner.title}, seed {run['seed']}, trained on {run['domain']} of suite {run['suite']}"
+    name = f"{planner_name(planner)}, seed {run['seed']}, trained on {run['domain']} of suite {run['suite']}"
     return f"{name}, included in the package" if run["included"] else name
 
 

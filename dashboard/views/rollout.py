@@ -49,7 +49,7 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
         titles = list(words)
         title = next((each for each in titles if alike(each, wanted.get(name))), titles[0])
         title = wanted[name] if wanted.get(name) in titles else title
-        about = sources.about(title) if name == "model" else ""
+        about = f"{title}\n{sources.about(title)}" if name == "model" else ""
         shown = {"labels": list(words.values())} if name == "model" else {}
         choices.append({"name": name.capitalize(), "options": titles, "chosen": title, "about": about, **shown})
         left = [each for each in left if LIBRARY.address_of(each)[name] == title]
@@ -110,11 +110,12 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
     covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
     splits = sorted(set(covered["split"]), key=lambda each: (each != split, each))
     pooled = sgp.experiments.pool_seeds(covered, ("planner", "split"))
-    rows = []
+    names, rows = sources.names_of(covered), []
     for planner, found in pooled.groupby("planner", sort=False):
         cells = {row.split: row for row in found.itertuples()}
         shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
-        rows.append({"planner": planner, "about": sources.about(planner), "own": planner == own.title, "cells": shown})
+        about = f"{names[planner]}\n{sources.about(planner)}"
+        rows.append({"planner": planner, "about": about, "own": planner == own.title, "cells": shown})
     rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
     rows.sort(key=lambda row: 0 if row["own"] else 1 if row["planner"] == LAMA else 2)
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}

@@ -8,6 +8,7 @@ from basics import css, in_order, plain, run_page, several
 import sgp
 from sgp.evaluation.scores import parse_scores
 from sgp.reports.scaling_tables import scaling_table
+from sgp.viewer.library import planner_name
 
 STYLE = f"<style>{css('scaling')}</style>"
 METHOD = "state-centric"
@@ -52,15 +53,16 @@ def main() -> None:
             domain = sources.bound("Domain", in_order(curves["domain"]), "domain")
         own = curves[curves["domain"] == domain]
         with planner_column:
-            names = in_order(own["planner"])
-            chosen = several("Planners", names, "planners", sources.about_all(names))
-        show_curves(pandas.concat([own[own["planner"].isin(chosen)], theirs]))
+            names = sources.names_of(own)
+            chosen = several("Planners", names, "planners", sources.about_all(names), names)
+        shown = own[own["planner"].isin(chosen)]
+        show_curves(pandas.concat([shown.assign(planner=shown["planner"].map(names)), theirs]))
         if METHOD not in set(own["method"]):
             st.caption(
                 f"No curve of {METHOD} was measured in {plain(domain)}. This command measures one; upload its file."
             )
             st.code(f"sgp scaling --method {METHOD} --domain {domain} --csv curve.csv", language="sh")
-    st.html(f'{STYLE}<div class="scores">{scaling_table(scores).html()}</div>')
+    st.html(f'{STYLE}<div class="scores">{scaling_table(scores, planner_name).html()}</div>')
 
 
 def show_curves(scores: pandas.DataFrame) -> None:

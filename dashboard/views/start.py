@@ -10,6 +10,7 @@ from basics import css, in_order, plain, run_page, several
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.viewer.gallery import ABOUT, BELOW, TITLE, Entry, cards, gallery
+from sgp.viewer.library import planner_name
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 MOST = 12  # rollouts that are shown at first
@@ -45,12 +46,12 @@ def entries(rollouts: Iterable[Recorded]) -> Iterator[Entry]:
 def chosen() -> list[Recorded]:
     """The rollouts that pass the filters of the address."""
     rollouts = LIBRARY.rollouts
-    titles = sorted({each.about.planner.title for each in rollouts})
+    names = {each.title: planner_name(each) for each in sorted({each.about.planner for each in rollouts})}
     domain_column, planner_column, outcome_column = st.columns(3)
     with domain_column:
         domains = several("Domains", in_order(each.about.domain for each in rollouts), "domains")
     with planner_column:
-        planners = several("Planners", titles, "planners", sources.about_all(titles))
+        planners = several("Planners", names, "planners", sources.about_all(names), names)
     with outcome_column:
         outcomes = several("Outcomes", OUTCOMES, "outcomes")
     return [

@@ -20,6 +20,7 @@ from sgp.datasets.subject import Subject
 from sgp.evaluation.attempts import subject_of
 from sgp.methods import planning_method
 from sgp.service.worker import Report
+from sgp.viewer.library import model_name, planner_name
 from sgp.viewer.playback import playback
 
 SECONDS = 60.0  # of one continuation, and of the search for overrides
@@ -88,7 +89,9 @@ def choose(address: dict[str, str]) -> dict[str, Any]:
     if not models:
         return {"domain": domain, "model": None}
     with middle:
-        model = choice(address, "model", list(models), next((each.about.model for each in unsolved), None))
+        first = next((each.about.model for each in unsolved), None)
+        names = {title: model_name(about) for title, about in models.items()}
+        model = choice(address, "model", list(models), first, names)
     names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
     first = next((each.head["name"] for each in unsolved if each.about.model == model), None)
     with right:
@@ -112,11 +115,13 @@ def run_of(runs: list[dict[str, Any]], about: Subject) -> dict[str, Any] | None:
     return next((each for each in runs if (each["about"].domain, each["about"].model) == wanted), None)
 
 
-def choice(address: dict[str, str], name: str, titles: list[str], default: str | None) -> str:
-    """A choice of the start; another one begins without branches."""
+def choice(
+    address: dict[str, str], name: str, titles: list[str], default: str | None, names: Mapping[str, str] | None = None
+) -> str:
+    """A choice of the start, by `names` if there are some; another one begins without branches."""
     index = titles.index(default) if default in titles else 0
-    about = sources.about_all(titles) if name == "model" else None
-    return select(name.capitalize(), titles, name, index, drops=["step", "branch"], address=address, help=about)
+    how = {"help": sources.about_all(titles), "format_func": names.__getitem__} if names else {}
+    return select(name.capitalize(), titles, name, index, drops=["step", "branch"], address=address, **how)
 
 
 def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
@@ -164,10 +169,11 @@ def offer_training(start: Mapping[str, Any]) -> None:
     """Offer to train a model that has no stored run."""
     about = start["about"]
     st.info(
-        f"To continue from another choice, train this model first: no stored run of {about.model} for {about.domain} "
-        "was found. Training runs in a separate process and can be cancelled."
+        f"To continue from another choice, train this model first: no stored run of it for {about.domain} was found. "
+        "Training runs in a separate process and can be cancelled."
     )
-    if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
+    planner = planner_name(about.planner._replace(decoding=""))
+    if st.button(f"Train {planner} on {about.domain}", type="primary"):
         facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}
         facts |= {"method": about.method, "seed": 13 if about.seed is None else about.seed}
         work.begin(PAGE, TRAINING, TRAINING_SECONDS, "train", facts, branch=sgp.viewer.Branch())

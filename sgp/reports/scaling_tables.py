@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from sgp.evaluation.scores import CUT_METRICS, METRICS, select, with_planners
+from sgp.datasets.subject import PlannerName
+from sgp.evaluation.scores import CUT_METRICS, METRICS, select
 from sgp.reports.table import CAPTIONS, Row, Table
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ def scaling_sizes(domain: str) -> dict[str, Any]:
     return sizes if scaling.bound is None else {**sizes, "bound": scaling.bound}
 
 
-def scaling_table(scores: pd.DataFrame) -> Table:
+def scaling_table(scores: pd.DataFrame, name_of: Callable[[PlannerName], str] = attrgetter("title")) -> Table:
     """Scale and SumCov of the planners that each validation selected, ours above the published ones of a domain."""
     scores = select(scores, metric=[*_SHOWN, *CUT_METRICS])
     theirs, ours = scores[scores["paper"] != ""], scores[scores["paper"] == ""]
@@ -39,7 +42,7 @@ def scaling_table(scores: pd.DataFrame) -> Table:
         of_domain = select(pd.concat([ours, theirs]), domain=domain)
         name = domain
         for key, line in of_domain.groupby(["paper", "method", "variant", "decoding"], sort=False):
-            rows.append(_line(name, bool(key[0]), line, columns))
+            rows.append(_line(name, name_of(PlannerName(*key[1:])), bool(key[0]), line, columns))
             name = ""
     headings = [
         f"{name.capitalize() or 'As trained'} {METRICS[metric].heading}" for name in columns for metric in _SHOWN
@@ -47,8 +50,7 @@ def scaling_table(scores: pd.DataFrame) -> Table:
     return Table("Scale and SumCov", ("domain", "planner", *headings, "n"), tuple(rows), CAPTIONS["scaling"])
 
 
-def _line(name: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:
-    planner = with_planners(line.assign(selected_by=""))["planner"].iloc[0]
+def _line(name: str, planner: str, published: bool, line: pd.DataFrame, columns: list[str]) -> Row:
     words, counts = [], []
     for column in columns:
         cell = select(line, selected_by=column)

@@ -127,7 +127,8 @@ def _gallery(entries: Sequence[Entry]) -> Iterator[str]:
     yield "<h2>Recorded rollouts</h2>"
     outcomes = ["solved", "not solved", *sorted({each.ending for each in entries if not each.solved})]
     yield "<form hidden>" + _choice("domain", sorted({each.domain for each in entries}))
-    yield _choice("planner", sorted({each.planner for each in entries})) + _choice("outcome", outcomes)
+    planners = {each.planner: ": ".join(filter(None, (each.method, each.settings))) for each in entries}
+    yield _choice("planner", sorted(planners), planners) + _choice("outcome", outcomes)
     yield f"<output></output></form>\n{gallery(entries)}\n<p class=faint>{BELOW}</p>"
 
 
@@ -157,8 +158,9 @@ def _named(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(planner=list(map("".join, zip(marks, names, strict=True))))
 
 
-def _choice(name: str, options: Sequence[str]) -> str:
-    listed = "".join(f'<option value="{escape(each)}">{escape(each)}</option>' for each in options)
+def _choice(name: str, options: Sequence[str], words: Mapping[str, str] | None = None) -> str:
+    shown = words or {each: each for each in options}
+    listed = "".join(f'<option value="{escape(each)}">{escape(shown[each])}</option>' for each in options)
     return f'<label>{name.capitalize()} <select name="{name}"><option value="">all</option>{listed}</select></label>\n'
 
 

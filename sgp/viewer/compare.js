@@ -67,7 +67,7 @@ export function mountComparison(host, data, options = {}) {
     const title = h("h3", {});
     const taken = h("p", { class: "taken", tabindex: "0", role: "group", "aria-label": "Next action" });
     const element = h("div", { class: "compared" },
-      h("h2", {}, side.model, h("small", {}, `${symbol} ${ending}, ${plural(length, "action")}`)),
+      h("h2", { title: side.model }, side.planner, h("small", {}, `${symbol} ${ending}, ${plural(length, "action")}`)),
       h("section", {}, title, state), taken); // prettier-ignore
     const name = (candidate) => candidate.actions.map((each) => side.actions[each]).join(" ");
     const inWords = (candidate) => side.words && candidate.actions.map((each) => side.words[each]).join("; then ");

@@ -97,7 +97,7 @@ def _side(recorded: Recorded) -> dict[str, Any]:
         }
         for step in data["steps"]
     ]
-    copied = ("problem", "domain", "model", "outcome", "ending", "goals", "elements", "goal", "actions")
+    copied = ("problem", "domain", "model", "planner", "outcome", "ending", "goals", "elements", "goal", "actions")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
     words = data["words"]["actions"] if data["words"] else None
     drawn = {"missing": "The expert's plan has no map"} if recorded.about.method == EXPERT else data["map"]

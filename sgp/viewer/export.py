@@ -260,7 +260,7 @@ def html_page(data: dict[str, Any], above: str = "", source: str = "") -> str:
     written = json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
     embedded = b64encode(gzip.compress(written, mtime=0)).decode()  # a fifth; and no name can end the element
     sides = data.get("sides", [data])
-    title = escape(f"{data['problem']}: {' and '.join(side['model'] for side in sides)}")
+    title = escape(f"{data['problem']}: {' and '.join(side['planner'] for side in sides)}")
     code = f'<script type="module">\n{script("compare" if "sides" in data else "player")}\nopenPage();\n</script>'
     element = f'<script nonce="{_NONCE}" src="{source}"></script>' if source else code
     # The page's policy allows no external content, whatever the names in the data.

@@ -8,7 +8,7 @@ from html import escape
 
 from sgp.datasets.recorded import Recorded
 from sgp.planning.rollout import Outcome
-from sgp.viewer.library import outcome_words, settings_words
+from sgp.viewer.library import outcome_words, planner_words, settings_words
 from sgp.viewer.playback import drawn_state
 from sgp.wording import counted
 
@@ -26,9 +26,9 @@ BELOW = (
 
 @dataclass(frozen=True)
 class Entry:
-    """A rollout in the gallery: the address of its page, the planner's name and settings, and lengths in actions.
+    """A rollout in the gallery: the address of its page, the planner, and lengths in actions.
 
-    `ending` is the outcome in words.
+    `planner` is the planner's title, `method` and `settings` are its name to read, `ending` is the outcome in words.
     """
 
     address: str
@@ -36,6 +36,7 @@ class Entry:
     domain: str
     problem: str
     planner: str
+    method: str
     settings: str
     solved: bool
     ending: str
@@ -54,6 +55,7 @@ class Entry:
                 about.domain or "other",
                 str(head.get("name", "unnamed")),
                 about.planner.title,
+                planner_words("names").get(about.method, about.method),
                 settings_words(about.planner),
                 head.get("outcome") == Outcome.SOLVED,
                 outcome_words(str(head.get("outcome"))),
@@ -91,6 +93,7 @@ def _item(entry: Entry) -> Iterator[str]:
     yield f'<li data-domain="{escape(entry.domain)}" data-planner="{escape(entry.planner)}" '
     yield f'data-outcome="{escape(outcome)}"><a href="{escape(entry.address)}">'
     yield f"<div class=thumbnail aria-hidden=true>{entry.svg}</div>"
-    yield f"<b>{escape(f'{entry.domain} {entry.problem}')}</b><span>{escape(entry.planner)}</span>"
+    yield f"<b>{escape(f'{entry.domain} {entry.problem}')}</b>"
+    yield f'<span title="{escape(entry.planner)}">{escape(entry.method)}</span>'
     yield f"<small>{escape(entry.settings)}</small>" if entry.settings else ""
     yield f"<span>{escape(f'{ended}, {length}')}</span></a></li>"

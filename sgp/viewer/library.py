@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sgp.datasets.recorded import PACKED, Recorded, read_heads
 from sgp.datasets.store import data_folder, home
-from sgp.datasets.subject import DEFAULT, PlannerName, Variant
+from sgp.datasets.subject import DEFAULT, PlannerName, Subject, Variant
 from sgp.errors import SgpError
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
@@ -44,8 +44,21 @@ def _words() -> Mapping[str, Mapping[str, str]]:
 
 
 def planner_words(kind: Literal["meanings", "names"]) -> Mapping[str, str]:
-    """The words in names of planners and splits, with their meanings or as settings in words."""
+    """The words in names of planners and splits, with their meanings or as a reader sees them."""
     return _words()[kind]
+
+
+def planner_name(planner: PlannerName) -> str:
+    """A planner's name to read: its method, then its settings; commands and addresses have its title instead."""
+    method = planner_words("names").get(planner.method, planner.method)
+    return ": ".join(filter(None, (method, settings_words(planner))))
+
+
+def model_name(about: Subject) -> str:
+    """The name of a rollout's planner to read, with its seed."""
+    if not about.method:
+        return about.model
+    return planner_name(about.planner) + ("" if about.seed is None else f", seed {about.seed}")
 
 
 def outcome_words(outcome: str) -> str:
@@ -59,7 +72,8 @@ def settings_words(planner: PlannerName) -> str:
     variant, *changed = planner.variant.split("+")
     parts = [variant] if variant in names else variant.split("-")
     settings = [names.get(part, part) for part in parts if part != planner.method]
-    settings += [f"{value} {names.get(name, name)}" for name, _, value in (each.partition("=") for each in changed)]
+    for name, _, value in (each.partition("=") for each in changed):
+        settings.append(f"{value} {names[name]}" if name in names else f"{name} = {value}")
     settings += [names.get(part, part) for part in (planner.decoding,) if part != DEFAULT]
     settings += [f"selected by {names.get(planner.selected_by, planner.selected_by)}" if planner.selected_by else ""]
     return ", ".join(filter(None, settings))
@@ -86,7 +100,7 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 
 def model_title(recorded: Recorded) -> str:
     """The model of a rollout to read, with the outcome in words."""
-    return f"{recorded.about.model} ({outcome_words(str(recorded.head.get('outcome', '')))})"
+    return f"{model_name(recorded.about)} ({outcome_words(str(recorded.head.get('outcome', '')))})"
 
 
 def recorded_rollouts(*folders: Path | str) -> Library:

@@ -26,7 +26,7 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.pddl import Action, Atom, DomainText, Literal
 from sgp.planning.rollout import runners_up, tie_margin
-from sgp.viewer.library import outcome_words
+from sgp.viewer.library import model_name, outcome_words
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _PICTURED = 2  # other candidates of a step whose states are drawn
@@ -183,6 +183,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         "domain": about.domain or text.name,
         "split": about.split,
         "model": about.model,
+        "planner": model_name(about),
         "outcome": head["outcome"],
         "ending": outcome_words(head["outcome"]),
         "reason": head["reason"],

@@ -108,7 +108,7 @@ export function mount(host, rollout, options = {}) {
       {},
       h("b", {}, rollout.problem),
       h("span", {}, [rollout.domain, rollout.split].filter(Boolean).join(", ")),
-      h("span", {}, rollout.model),
+      h("span", { title: rollout.model }, rollout.planner),
       h("span", { class: "outcome" }, `${symbol} ${ending}, ${plural(rollout.length, "action")}`),
       rollout.reason && rollout.outcome !== "horizon" ? h("span", {}, rollout.reason) : "", // the outcome says the limit
       rollout.expert ? h("span", { title: EXPERT }, beside(rollout.expert)) : "",

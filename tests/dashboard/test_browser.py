@@ -11,6 +11,7 @@ import sgp
 from sgp.analysis.failures import Finding, headline
 from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
+from sgp.viewer.library import model_name, planner_name
 from sgp.viewer.playback import playback
 from tests.browsing import LETTERS, expect, expect_stop, press, watched
 
@@ -79,7 +80,7 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it_and_a_point_both_at
     unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in attempts)
     page.get_by_role("link", name=f"open these {unsolved}").click()
     page.wait_for_url("**/failures?*")
-    expect(page.locator("[data-testid=stMultiSelect]").get_by_text(about.planner.title)).to_have_count(1)
+    expect(page.locator("[data-testid=stMultiSelect]").get_by_text(planner_name(about.planner))).to_have_count(1)
     page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
     assert all(f"{name}=" in page.url for name in ("domains", "splits", "planners"))
     page.goto(f"{address}/coverage?domains=logistics&view=two+planners")
@@ -97,7 +98,7 @@ def test_a_failure_leads_to_its_step(page, address):
     step = best.step if isinstance(best, Finding) else best.steps[0]
     page.goto(f"{address}/failures?domains=logistics")
     name = sgp.recorded_rollouts().address_of(rollout)
-    card = page.locator(".failures article").filter(has_text=f"{name['problem']}, {rollout.about.model},")
+    card = page.locator(".failures article").filter(has_text=f"{name['problem']}, {model_name(rollout.about)},")
     card.locator("h3 a").click()
     page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
     assert page.locator(".sgp header b").inner_text() == rollout.head["name"]
@@ -306,13 +307,13 @@ def test_a_switch_shows_the_same_step_of_the_same_problem_with_the_other_decodin
     page.get_by_label("Decoding").select_option("greedy")
     page.wait_for_url("**greedy**")
     model = page.locator(".sgp header span").nth(1)
-    expect(model).to_have_text(greedy.about.model)
+    expect(model).to_have_text(model_name(greedy.about))
     page.wait_for_selector('.sgp[data-step="16"]')
     assert page.get_by_label("Decoding").input_value() == "greedy"
     expect(page.locator(".lanes")).to_have_count(1)
     expect(page.locator(".lanes")).to_be_hidden()
     page.get_by_label("Decoding").select_option("beam")
-    expect(model).to_have_text(beam.about.model)
+    expect(model).to_have_text(model_name(beam.about))
     page.wait_for_selector('.sgp[data-step="16"]')
     expect(page.locator(".lanes")).to_have_count(1)  # the player that was replaced is gone
     expect(page.locator(".lanes")).to_be_visible()

@@ -7,6 +7,8 @@ import shutil
 import pytest
 
 import sgp
+from sgp.datasets.subject import PlannerName
+from sgp.viewer.library import planner_name
 from tests.browsing import LETTERS, choose, expect, expect_step, expect_stop, lane_words, press, serving, watched
 from tests.conftest import COURIER
 
@@ -104,11 +106,11 @@ def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
     page = open_("own_problem")
     page.get_by_role("button", name="Blocksworld").click()
     page.wait_for_selector("text=Domain blocksworld: 5 objects")
-    choose(page, "Model", beam.rpartition(" seed ")[0])
+    choose(page, "Model", planner_name(PlannerName(*beam.split()[:2])))
     page.wait_for_selector("[data-test-script-state=notRunning]")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector('.sgp[data-step="0"]')
-    assert beam in page.locator(".sgp header").inner_text()
+    assert page.locator(f'.sgp header [title="{beam}"]').count() == 1
     widths = []
     for step in range(4):
         expect_step(page, step)
@@ -245,7 +247,7 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     expect(model).not_to_have_value(re.compile("included"))  # the trained one
     page.get_by_role("button", name="Solve", exact=True).click()
     page.wait_for_selector(".sgp[data-step]")
-    assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
+    assert "Contrastive jumps" in page.locator(".sgp header").inner_text()
     expect(page.locator("[data-testid=stAlert]")).to_have_count(1)  # VAL's verdict
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import sgp
 from sgp.datasets.store import home
+from sgp.datasets.subject import PlannerName
+from sgp.viewer.library import planner_name
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 from tests.dashboard.conftest import address, button, choice, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
@@ -52,7 +54,8 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     app = example(open_page("own_problem", worker))
     model = next(each for each in app.selectbox if each.label == "Model")
-    model.select(next(each for each in model.options if each.startswith(f"contrastive-jumps {run.key.variant},"))).run()
+    planner = planner_name(PlannerName(run.key.method, run.key.variant))
+    model.select(next(each for each in model.options if each.startswith(f"{planner}, seed"))).run()
     app = settled(button(app, "Solve").click().run(), PAGE)
     data = app.session_state["own shown"]["data"]
     assert data["outcome"] == "solved"

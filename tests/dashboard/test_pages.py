@@ -11,10 +11,12 @@ import streamlit
 
 import sgp
 from sgp.analysis.failures import diagnosis
+from sgp.datasets.subject import PlannerName
 from sgp.evaluation.attempts import attempts_frame
-from sgp.evaluation.scores import select
+from sgp.evaluation.scores import PLANNER, select
 from sgp.reports.tables import NO_REFERENCE, REFERENCES
-from tests.dashboard.conftest import choice, html
+from sgp.viewer.library import planner_name
+from tests.dashboard.conftest import address, choice, html
 from tests.recorded import recorded_lines
 
 SOURCES = "gripper-contrastive-jumps-aiw-*-solved", "blocksworld-state-centric-wl-*-horizon"
@@ -63,17 +65,19 @@ def test_coverage_opens_with_our_numbers_beside_the_papers_and_its_filters_stand
     (ours,) = sgp.experiments.pool_seeds(scores, ["planner"]).itertuples()
     heading = f"blocksworld, n = {ours.n}"
     assert heading in headings
-    assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours.text}, paper .50 [.30, .70]"
+    assert rows["State-centric: WL, XGBoost, predicts change"][heading] == f"{ours.text}, paper .50 [.30, .70]"
     assert choice(app, "Splits").value == ["extrapolation"]
-    assert [each.split()[0] for each in rows][:12] == 9 * ["state-centric"] + 2 * ["fast-downward"] + ["goal-count"]
-    assert "not measured" in rows["nameless random-names"].values()
+    methods = [re.split(r": | \(", each)[0] for each in rows]
+    assert methods[:12] == 9 * ["State-centric"] + 2 * ["Fast Downward"] + ["Goal count"]
+    assert "not measured" in rows["Nameless: random object names"].values()
     app = open_page("coverage", domains="gripper", planners="zero-change wl", splits="validation")
     headings, rows = table(app)
     assert [each.split(",")[0] for each in headings] == ["planner", "gripper"]
     measured = select(sgp.load_scores(), suite="state-centric", domain="gripper", split="validation", metric="coverage")
-    references = set(measured["planner"][measured["method"].isin(REFERENCES)])
-    assert next(iter(rows)) == "zero-change wl"
-    assert set(rows) == {"zero-change wl", *(f"{planner} (ref.)" for planner in references)}
+    references = measured[measured["method"].isin(REFERENCES)][list(PLANNER)].itertuples(index=False, name=None)
+    assert next(iter(rows)) == "Zero change: WL"
+    assert set(rows) == {"Zero change: WL", *(f"{planner_name(PlannerName(*each))} (ref.)" for each in references)}
+    assert address(app)["planners"] == "zero-change wl", "links have what commands need"
     choice(app, "Domains").set_value(["logistics"]).run()
     assert [each.split(",")[0] for each in table(app)[0]] == ["planner", "logistics"]
 
@@ -155,7 +159,7 @@ def test_measured_attempts_have_their_outcome_alone_and_failures_say_how_to_reco
     unsolved = sgp.load_attempts().query("not solved")
     assert str(len(unsolved)) in app.caption[0].value
     assert len(app.dataframe[0].value) == len(unsolved)
-    assert app.dataframe[0].value.iloc[0]["planner"].startswith("state-centric")
+    assert app.dataframe[0].value.iloc[0]["planner"].startswith("State-centric: ")
     app = open_page("failures", of="measured attempts", domains="gripper", splits="extrapolation")
     counts = [
         len(each.query("domain == 'gripper' and split == 'extrapolation'")) for each in (unsolved, sgp.load_attempts())

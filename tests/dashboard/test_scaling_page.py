@@ -8,7 +8,9 @@ import streamlit as st
 import sgp
 from sgp.datasets.subject import Variant
 from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
-from tests.dashboard.conftest import choice, html, words
+from tests.dashboard.conftest import address, choice, html, words
+
+BY_LOSS, BY_DYNAMIC = "m: v, selected by validation loss", "m: v, selected by dynamic validation"
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "n": 40}
 
@@ -41,26 +43,27 @@ def plots(app):
 def test_curves_stand_above_the_table_with_published_numbers_and_a_file_of_the_users_own(open_page, tmp_path):
     app = open_page("scaling")
     assert choice(app, "Domain").value == "ferry"
-    assert plots(app) == [["m v by loss", "m v by dynamic"], ["m v by loss", "m v by dynamic", "most actions allowed"]]
+    assert plots(app) == [[BY_LOSS, BY_DYNAMIC], [BY_LOSS, BY_DYNAMIC, "most actions allowed"]]
     table = html(app)
-    assert "gnn-value, published" in table
+    assert "GNN value, published" in table
     assert "≥148" in table
     write_scores(tmp_path / "own.csv", to_frame(curve("ferry", "v+by=dynamic", 0.5, 0.25)))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
-    assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]
-    assert "own.csv: m v x1" in html(app)
+    assert plots(app)[0] == [BY_LOSS, BY_DYNAMIC, f"own.csv: {BY_DYNAMIC}"]
+    assert "own.csv: m: v x1" in html(app)
 
 
 def test_domain_and_planners_stand_in_the_address_and_what_fits_no_curve_is_left_out(open_page):
-    assert choice(open_page("scaling", domain="gripper"), "Planners").options == ["m v"]
+    assert choice(open_page("scaling", domain="gripper"), "Planners").options == ["m: v"]
     app = open_page("scaling", domain="ferry", planners="m v by dynamic")
-    assert plots(app)[0] == ["m v by dynamic"]
+    assert plots(app)[0] == [BY_DYNAMIC]
     app = open_page("scaling", domain="<b>", planners="none")
     assert choice(app, "Domain").value == "ferry"
     choice(app, "Planners").set_value(["m v by loss"]).run()
+    assert address(app)["planners"] == "m v by loss"
     choice(app, "Domain").set_value("gripper").run()
     assert not app.exception
-    assert plots(app)[0] == ["m v"]
+    assert plots(app)[0] == ["m: v"]
 
 
 def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
@@ -91,4 +94,4 @@ def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):
     (error,) = app.error
     assert sentence in error.value.replace("\\", "")
     assert r"\<b\>\*bad\*\.csv" in error.value, "a name is text"
-    assert plots(app)[0] == ["m v by loss", "m v by dynamic"], "what was measured is shown all the same"
+    assert plots(app)[0] == [BY_LOSS, BY_DYNAMIC], "what was measured is shown all the same"

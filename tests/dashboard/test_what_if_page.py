@@ -39,7 +39,7 @@ def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
     assert [each.value for each in app.selectbox] == ["blocksworld", model, name]
     assert branches(app)[""]["outcome"] == "horizon"
     assert "no stored run" in words(app)
-    assert button(app, "Train state-centric wl-xgboost-delta on blocksworld")
+    assert button(app, "Train State-centric: WL, XGBoost, predicts change on blocksworld")
     assert button(app, QUESTION).disabled
 
 

@@ -130,7 +130,7 @@ def test_a_living_rollout_a_recorded_one_and_a_file_give_the_same_page_and_other
     sgp.viz.export_html(read_recorded(tmp_path / "r.jsonl")[0], tmp_path / "recorded.html")
     pages = {(tmp_path / f"{name}.html").read_text() for name in ("living", "file", "recorded")}
     assert len(pages) == 1
-    assert "<title>p: m v</title>" in pages.pop()
+    assert "<title>p: m: v</title>" in pages.pop()
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(InputError, match=r"empty\.jsonl contains no rollout"):
         sgp.viz.export_html(tmp_path / "empty.jsonl", tmp_path / "x.html")

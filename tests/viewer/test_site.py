@@ -14,7 +14,7 @@ from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
 from sgp.reports.site import choose_rollouts, write_site
 from sgp.reports.tables import NO_REFERENCE
-from sgp.viewer.library import settings_words
+from sgp.viewer.library import model_name, planner_name, settings_words
 from tests.browsing import expect, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -109,6 +109,8 @@ def test_planners_have_the_names_of_the_dashboard_with_their_settings(tmp_path):
     settings = settings_words(PlannerName("contrastive-jumps", "aiw", "default", "dynamic"))
     assert settings == "lookahead AIW(1), selected by dynamic validation"
     assert settings_words(PlannerName("mine", "small+training.epochs=3", "other")) == "small, 3 epochs, other"
+    assert planner_name(PlannerName("mine", "small+depth=3")) == "mine: small, depth = 3"
+    assert planner_name(PlannerName("goal-count", "unsatisfied", "greedy")) == "Goal count: greedy"
     rollouts = choose_rollouts(sgp.recorded_rollouts().rollouts, "gripper", 3)
     write_site(tmp_path / "site", rollouts)
     texts = {file.name: file.read_text() for file in (tmp_path / "site").rglob("*.html")}
@@ -117,8 +119,10 @@ def test_planners_have_the_names_of_the_dashboard_with_their_settings(tmp_path):
     played = [text for name, text in texts.items() if name not in ("index.html", "coverage.html", "tour.html")]
     for each in rollouts:
         name, settings = each.about.planner.title, settings_words(each.about.planner)
-        assert any(each.about.model in text for text in played)
-        assert f"<span>{name}</span>{f'<small>{settings}</small>' if settings else ''}" in texts["index.html"]
+        assert any(model_name(each.about) in text for text in played)
+        method = planner_name(each.about.planner).partition(":")[0]
+        shown = f'<span title="{name}">{method}</span>' + (f"<small>{settings}</small>" if settings else "")
+        assert shown in texts["index.html"]
         assert (f"{name} ({settings})" if settings else name) in texts["coverage.html"]
 
 
