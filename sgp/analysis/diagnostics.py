@@ -335,12 +335,12 @@ class Remaining:
         return list(map(encode_bounds, self.states)), [list(map(encode_bounds, some)) for some in self.candidates]
 
 
-def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
+def exact_distances(rollout: Rollout, space: int = SPACE) -> Remaining | None:
     """The exact distances by expanding the whole state space, up to symmetry; None beyond `space` states."""
-    return next(exactly_remaining(rollout.task, [rollout], space), None)
+    return next(exact_distances_of(rollout.task, [rollout], space), None)
 
 
-def exactly_remaining(task: Task, rollouts: Sequence[Rollout], space: int) -> Iterator[Remaining]:
+def exact_distances_of(task: Task, rollouts: Sequence[Rollout], space: int) -> Iterator[Remaining]:
     """Yield the exact distances of rollouts of one task by one expansion; nothing beyond `space` states."""
     for up_to_symmetry in (True, False):  # a state can be symmetric to none of the representatives by its names
         whole = StateSpace.expand(task, space, up_to_symmetry)
@@ -354,10 +354,10 @@ def exactly_remaining(task: Task, rollouts: Sequence[Rollout], space: int) -> It
 
 
 def remaining_in_passing(rollout: Rollout) -> Remaining | None:
-    """`remaining_exactly` for a small state space; None if it is large or takes long."""
+    """`exact_distances` for a small state space; None if it is large or takes long."""
     try:
         with clock_of(_IN_PASSING) as clock, clock.within(_IN_PASSING.seconds or math.inf):
-            return remaining_exactly(rollout, _CHEAP)
+            return exact_distances(rollout, _CHEAP)
     except (LimitReached, MemoryError):
         return None
 
@@ -380,7 +380,7 @@ def remaining(
     bounds of states of the same task, and is extended. Plans are searched only from the states of steps from `first`
     on, and no further one after so many `seconds`.
     """
-    exact = remaining_exactly(rollout, space) if space else None
+    exact = exact_distances(rollout, space) if space else None
     if exact is not None:
         return exact
     task, known = rollout.task, {} if known is None else known

@@ -130,14 +130,6 @@ def mixture(vectors: NDArray[np.floating[Any]], predicted: NDArray[np.floating[A
     return np.asarray((shares / count)[which.reshape(-1)])
 
 
-def expectations(rollout: Rollout, policy: object) -> list[Expectation | None]:
-    """For each step the expected changes; None if the policy predicts no embedding."""
-    if not isinstance(policy, NearestEmbedding):
-        return [None] * len(rollout.steps)
-    views = policy.views(rollout.task, rollout.steps)
-    return [_expected(rollout.task, policy, step, view) for step, view in zip(rollout.steps, views, strict=True)]
-
-
 def _expected(task: Task, policy: NearestEmbedding, step: Step, view: View) -> Expectation:
     assert view.state is not None
     assert view.predicted is not None
@@ -160,7 +152,7 @@ def _expectation(task: Task, step: Step, shares: Sequence[float]) -> Expectation
 
 
 def step_records(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[dict[str, Any]]:
-    """`explanation_records`, with the likeliest of `expectations` and the cost of the state itself, as stored."""
+    """`explanation_records`, with the likeliest expected changes and the cost of the state itself, as stored."""
     found = explanation_records(rollout, policy, expert)
     if isinstance(policy, NearestEmbedding):
         views = policy.views(rollout.task, rollout.steps)

@@ -126,7 +126,7 @@ def project_linearly(
     flat = np.zeros((len(rows), 2))
     flat[:, :dimensions] = pca.transform(rows)
     shares = [*np.nan_to_num(pca.explained_variance_ratio_).round(4).tolist(), 0.0, 0.0]
-    return rounded(flat), (shares[0], shares[1])
+    return scaled_to_square(flat), (shares[0], shares[1])
 
 
 def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -148,7 +148,7 @@ def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="umap")  # no transform of other points; graphs that fall apart
         warnings.filterwarnings("ignore", module="sklearn.manifold")
-        return rounded(umap.fit_transform(rows))
+        return scaled_to_square(umap.fit_transform(rows))
 
 
 def _neighbours(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -160,7 +160,7 @@ def _neighbours(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[n
     return np.hstack([own, numbers]), np.hstack([np.zeros((len(rows), 1)), distances]).astype(np.float32)
 
 
-def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:
+def scaled_to_square(flat: NDArray[Any]) -> NDArray[np.int64]:
     """Points [n, 2] scaled to a square of side 1000, with one scale for both axes."""
     low = flat.min(axis=0)
     span = float((flat.max(axis=0) - low).max())

@@ -13,7 +13,7 @@ import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
-from sgp.analysis.diagnostics import exactly_remaining, remaining, remaining_in_passing
+from sgp.analysis.diagnostics import exact_distances_of, remaining, remaining_in_passing
 from sgp.analysis.explanations import step_records
 from sgp.api import Evaluation, evaluate, map_run, train
 from sgp.datasets.experts import saved_plans
@@ -158,7 +158,7 @@ def add_distances(files: Iterable[Path], space: int, seconds: float) -> Iterator
     for group in track(sorted(groups.values(), key=lambda group: len(group[0][1].problem.objects)), "distances"):
         task = replayed(group[0][1]).task
         rollouts = [replayed(recorded, task) for _, recorded in group]
-        exact = list(exactly_remaining(task, rollouts, space))
+        exact = list(exact_distances_of(task, rollouts, space))
         known: dict[State, Bounds] = {}
         for place, ((file, recorded), rollout) in enumerate(zip(group, rollouts, strict=True)):
             left = (

@@ -71,8 +71,7 @@ def write_domain(written: AsWritten, costs: bool = False, requires: str = _STRIP
 def write_problem(written: AsWritten, costs: bool = False, row: int | None = None) -> str:
     """Write the problem that belongs to the output of `write_domain`.
 
-    Objects of one type in a row share a line.
-    With more than `row` objects of a type, each `row` of them share a line and have their type.
+    Consecutive objects of one type share a line; with `row`, at most so many, and each line names the type.
     """
     problem = written.problem
     total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]

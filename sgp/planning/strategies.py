@@ -53,9 +53,9 @@ class Restarts(Fallback):
     """Repeat a failed rollout from the initial state, with noise on the costs and with each planner in turn.
 
     Without a limit on seconds or decisions, there are at most `most` restarts, each with the horizon of the problem's
-    size. Otherwise the first rollout has half of that limit and no horizon, and the rest is for any number of restarts.
-    Their horizon is the limit's, or that of the problem's size times a term of the `luby` sequence, which is efficient
-    for any unknown best horizon. Restarts use a beam of one node.
+    size. Otherwise the first rollout has half of that limit (more while the number of open goals falls) and no horizon,
+    and the rest is for any number of restarts. Their horizon is the limit's, or that of the problem's size times a term
+    of the `luby` sequence, which is efficient for any unknown best horizon. Restarts use a beam of one node.
     """
 
     most: int
@@ -138,7 +138,8 @@ def luby(number: int) -> int:
 class LamaFallback(Fallback):
     """LAMA's first iteration on problems that no rollout solved, with the remaining time.
 
-    The policy has half of a problem's seconds and of the available memory. `LAMA_FIRST` runs in its own process with
+    The policy has half of a problem's seconds, or more while its first rollout lowers the number of open goals, and
+    half of the available memory. `LAMA_FIRST` runs in its own process with
     the rest of both, or with its own time limit if there is no limit. Each step of its plan has one forced candidate of
     cost 0.
     """

@@ -12,7 +12,7 @@ function drawCurves(box, rollout, go) {
   const most = lefts.map(([low, high]) => (high < Infinity ? high : null));
   const exact = lefts.every(([low, high]) => low === high);
   const curves = [
-    ...(known ? [{ title: exact ? "optimal actions left" : "actions left (area: from lower to upper bound)", values: most, under: lefts.map(([low]) => low), colour: "var(--ink)", low: 0 }] : []),
+    ...(known ? [{ title: exact ? "actions left" : "actions left (area: from lower to upper bound)", values: most, under: lefts.map(([low]) => low), colour: "var(--ink)", low: 0 }] : []),
     { title: "open goals", values: rollout.frames.map((frame) => frame.open), colour: "var(--blue)", low: 0, steps: true },
     { title: "cost of the chosen", values: costs, colour: "var(--orange)", dash: "5 2" },
   ];

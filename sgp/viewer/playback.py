@@ -73,7 +73,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
-    fluents, words, states = text.fluent_predicates, words_of(text), list(recorded.states())
+    words, states = words_of(text), list(recorded.states())
     plan = recorded.expert
     expert = Expert(expert_states(text, states[0], plan)) if plan else None
     places = [expert.place(state) if expert else None for state in states]  # on the expert's path
@@ -113,10 +113,9 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         {
             "picture": pictures[number],
             "open": len(recorded.open_goals[number]),
-            "atoms": sum(atom.predicate in fluents for atom in state),
             **({} if left is None else {"left": encode_bounds(left[number])}),
         }
-        for number, state in enumerate(states)
+        for number in range(len(states))
     ]
     goal = cut(draw_goal(text, Scene(objects, states[0], problem.goal)))
     steps, orders = list[dict[str, Any]](), list(map(ranked, recorded.steps))
@@ -171,7 +170,7 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         spent += record["candidates"][record["chosen"]]["cost"] or 0.0
     length = sum(len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps)
     sentences = None
-    if words.actions:  # before the initial atoms are numbered below, of which the player shows none
+    if words.actions:
         sentences = {
             "actions": [words.sentence(Action(*atom_of(line))) for line in actions],
             "atoms": [words.sentence(atom_of(line)) for line in atoms],
@@ -188,14 +187,12 @@ def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[s
         "ending": outcome_words(head["outcome"]),
         "reason": head["reason"],
         "written": _written(head),
-        "seconds": head["seconds"],
         "length": length,
         "goals": len(problem.goal),
         "wanted": [
             [words.sentence(literal), turns(place in now for now in recorded.open_goals)]
             for place, literal in enumerate(problem.goal)
         ],
-        "initial": [atoms[atom] for atom in head["initial"]],
         "atoms": list(atoms),
         "actions": list(actions),
         "features": list(features),

@@ -18,7 +18,7 @@ const KEYS = [
 ];
 const BRANCH_KEY = ["b", "branch: continue from the selected candidate instead of the chosen one"]; // where the host can plan
 const NOTE_KEY = ["e", "write a note on this step (Ctrl+Enter stores it, Esc leaves it as it was)"]; // where the host stores notes
-const EXPERT = "The expert is a classical planner: for bundled suites A* with LM-cut, whose plans are shortest, or where it takes too long greedy best-first search with the FF heuristic, whose plans may be long.";
+const EXPERT = "The expert is a classical planner. For suite state-centric: A* with LM-cut, whose plans are shortest, or where it takes too long greedy best-first search with the FF heuristic, whose plans may be long.";
 const VIEWS = ["all", "step", "explain", "teach"]; // which panels are shown
 const POINTING =
   "Click or hover a candidate to see its resulting state, its position on the map and why it was (not) chosen. " +

@@ -316,9 +316,9 @@ class Tour:
             "perfect": "This was not measured."
             if diagnosis is None
             else f"{'Yes' if diagnosis.shares['perfect_coverage'][1] == 1 else 'No'}: with perfect predictions, greedy "
-            f"decoding would solve {percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The planner itself, with its "
-            f"beam, solves {percent(diagnosis.shares['coverage'][1])}. What perfect predictions would not solve is due "
-            "to the features or to the decoding.",
+            f"decoding would solve {percent(diagnosis.shares['perfect_coverage'][1])} of the larger problems. The "
+            f"planner itself, with its beam, solves {percent(diagnosis.shares['coverage'][1])}. What perfect "
+            "predictions would not solve is due to the features or to the decoding.",
         }
 
     @property

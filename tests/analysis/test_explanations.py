@@ -19,7 +19,6 @@ from sgp.analysis.explanations import (
     attributable,
     attribute_weight,
     columns_of,
-    expectations,
     explain,
     explanation_records,
     mixture,
@@ -164,7 +163,7 @@ def test_runners_up_are_open_and_stand_by_cost_and_without_an_embedding_nothing_
     rollout = sgp.Planner(policy).solve(two_blocks)
     assert explain(rollout, policy) == [[]] * len(rollout.steps)
     assert explanation_records(rollout, policy) == [{}] * len(rollout.steps)
-    assert expectations(rollout, policy) == [None] * len(rollout.steps)
+    assert step_records(rollout, policy) == [{}] * len(rollout.steps)
 
 
 def test_shares_of_a_mixture_are_whole_for_an_equal_vector_and_halves_for_two():
@@ -206,12 +205,12 @@ def test_a_prediction_of_a_candidates_state_expects_its_effects_and_no_others(th
         answers[rows[0].tobytes()] = rows[place]
         here, there = (set(map(str, task.atoms(each))) for each in (step.state, step.candidates[place - 1].state))
         wanted.append({*((atom, True) for atom in there - here), *((atom, False) for atom in here - there)})
-    found = expectations(rollout, NearestEmbedding(encoder, predicting(answers), metric))
-    for expected, effects in zip(found, wanted, strict=True):
-        scores = {(atom, true): score for atom, true, score in expected[0] if score > 1e-6}
+    found = step_records(rollout, NearestEmbedding(encoder, predicting(answers), metric))
+    for expected, effects in zip([each["expects"] for each in found], wanted, strict=True):
+        scores = {(atom, true): score for atom, true, score in expected["changes"]}
         assert set(scores) == effects
         assert list(scores.values()) == pytest.approx([1.0] * len(scores))
-        assert expected[1] == pytest.approx(0, abs=1e-6)
+        assert expected["nothing"] == pytest.approx(0, abs=1e-6)
 
 
 SUITE = "state-centric"

@@ -123,8 +123,8 @@ def test_pca_is_fitted_to_the_training_points_alone_and_coordinates_keep_their_s
     assert first > 0.75
     spread = np.abs(without - without.mean(axis=0)).max(axis=0)
     assert spread[0] > spread[1]
-    assert maps.rounded(np.array([[0, 0], [4, 1], [2, 2]])).tolist() == [[0, 0], [1000, 250], [500, 500]]
-    assert maps.rounded(np.array([[3, 3], [3, 3]])).tolist() == [[0, 0], [0, 0]]
+    assert maps.scaled_to_square(np.array([[0, 0], [4, 1], [2, 2]])).tolist() == [[0, 0], [1000, 250], [500, 500]]
+    assert maps.scaled_to_square(np.array([[3, 3], [3, 3]])).tolist() == [[0, 0], [0, 0]]
 
 
 def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from sgp.analysis.diagnostics import remaining, remaining_exactly
+from sgp.analysis.diagnostics import exact_distances, remaining
 from sgp.datasets.recorded import decode_bounds, regrets
 from sgp.datasets.recording import records, with_distances
 from sgp.datasets.suite import load_suite
@@ -66,8 +66,8 @@ def test_the_whole_state_space_tells_what_is_left_and_regrets_are_what_a_plan_ha
     assert sum(lost) == len(rollout.steps) + exact(left)[-1] - exact(left)[0]
     assert max(lost) > 0
     assert min(lost) >= 0
-    assert remaining_exactly(rollout) == remaining(rollout)
-    assert remaining_exactly(rollout, 5) is None
+    assert exact_distances(rollout) == remaining(rollout)
+    assert exact_distances(rollout, 5) is None
 
 
 def test_without_the_state_space_plans_bound_distances_and_regrets(three_blocks):
@@ -121,7 +121,7 @@ def test_interchangeable_objects_count_as_one_in_the_whole_state_space():
     problems = load_suite("state-centric").problems("gripper", "extrapolation")
     task = Task(next(each for each in problems if each.name == "p04"))
     rollout = Planner(by_name(drop=0.1, pick=0.2, move=0.3)).solve(task, Limit(actions=6))
-    left = remaining_exactly(rollout, 1_000)
+    left = exact_distances(rollout, 1_000)
     assert left is not None
     assert exact(left)[0] == 18 + 18 + 9 + 8
     for (before, after), step in zip(pairwise(exact(left)), rollout.steps, strict=True):
