@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -78,11 +79,22 @@ def select(
 
 @contextmanager
 def one_entry() -> Iterator[dict[str, str]]:
-    """The address as a dict, whose changes become one entry of the browser's history at the end of the block."""
+    """The address as a dict, whose changes become one entry of the browser's history at the end of the block.
+
+    If the address has no parameters, they become no entry of their own.
+    """
     address = st.query_params.to_dict()
     yield address
-    if address != st.query_params.to_dict():
+    if not st.query_params:
+        replace_address(address)
+    elif address != st.query_params.to_dict():
         st.query_params.from_dict(address)
+
+
+def replace_address(address: Mapping[str, str]) -> None:
+    """Put an address in place of one without parameters; a change from Python would be a new entry of the history."""
+    js = "export default ({ data }) => { if (!location.search) history.replaceState({}, '', data); };"
+    st.components.v2.component("sgp_address", js=js)(key="address", data=f"?{urlencode(address)}")
 
 
 def several(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 from basics import END, encoded, hearing, number, plain
@@ -17,12 +16,6 @@ RENEW = 0.5  # seconds between updates of a growing rollout
 def remember(step: int) -> None:
     """Put a step, from 1, or the end into the address."""
     st.query_params["step"] = "end" if step >= END else str(step)
-
-
-def replace_address(address: Mapping[str, str]) -> None:
-    """Put an address in place of one without parameters; a change from Python would be a new entry of the history."""
-    js = "export default ({ data }) => { if (!location.search) history.replaceState({}, '', data); };"
-    st.components.v2.component("sgp_address", js=js)(key="address", data=f"?{urlencode(address)}")
 
 
 def show_player(

@@ -8,7 +8,7 @@ import pandas  # noqa: F401  plotly would look into a pandas that another sessio
 import plotly.graph_objects as plotly
 import sources
 import streamlit as st
-from basics import css, plain, run_page, select
+from basics import css, one_entry, plain, run_page, select
 
 import sgp
 from sgp.evaluation.scores import percent
@@ -149,17 +149,20 @@ def main() -> None:
         )
         return
     columns = st.columns([9, 5, 2, 4])
-    with columns[0]:
-        titles = numbered([each.title for each in found])
-        file = found[titles.index(select("Recorded steps", titles, "file"))]
-    with columns[3]:
-        models = {each.title: each for each in file.models}
-        model = models[select("Model", list(models), "model", help=sources.about_all(models))]
-    with columns[2]:
-        pools = select("Pool", file.pools, "pools", help=POOLS)
-    words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
-    with columns[1]:
-        step = file.steps.index(select("Step", file.steps, "step", format_func=words.__getitem__))
+    with one_entry() as address:
+        with columns[0]:
+            titles = numbered([each.title for each in found])
+            file = found[titles.index(select("Recorded steps", titles, "file", address=address))]
+        with columns[3]:
+            models = {each.title: each for each in file.models}
+            about = sources.about_all(models)
+            model = models[select("Model", list(models), "model", address=address, help=about)]
+        with columns[2]:
+            pools = select("Pool", file.pools, "pools", address=address, help=POOLS)
+        words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
+        with columns[1]:
+            how = {"address": address, "format_func": words.__getitem__}
+            step = file.steps.index(select("Step", file.steps, "step", **how))
     show(file, step, pools, model)
     st.caption(
         "These models predict the sentence vector of the state after an action (method embedplan), or are baselines of "

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import sources
 import streamlit as st
-from basics import css, number, plain, run_page
-from player import offer_page, replace_address, show_player
+from basics import css, number, plain, replace_address, run_page
+from player import offer_page, show_player
 
 import sgp
 from sgp.datasets.recorded import Recorded

@@ -234,6 +234,8 @@ def test_the_experts_plan_is_replayed_by_the_text_of_the_domain(solved, three_bl
         assert data["equal"] == list(range(len(solved.plan) + 1))
         left, right = data["sides"]
         assert [frame["open"] for frame in left["frames"]] == [frame["open"] for frame in right["frames"]]
+    shorter = expert_rollout(as_recorded(solved, expert=solved.plan[:2]))
+    assert [comparison(*both)["divergence"] for both in ((recorded, shorter), (shorter, recorded))] == [2, 2]
     for task, actions in ((three_blocks, EXPERT), (courier, parse_plan("(drive v1 depot shop)"))):
         states = [frozenset(task.atoms(state)) for state in replay(task, actions)]
         assert expert_states(read_domain(task.problem.domain_pddl), states[0], actions) == states
