@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,16 @@ def outcome_of(error: LimitReached | MemoryError) -> Outcome:
 
 
 Watch = Callable[[Node], None]
+
+
+class Share(NamedTuple):
+    """The first rollout's shares of the limits on seconds and decisions."""
+
+    seconds: float = 1.0
+    decisions: float = 1.0
+
+
+WHOLE = Share()
 
 
 @dataclass
@@ -229,9 +239,10 @@ class Planner:
         whole = limit = replace(limit, memory=limit.memory or fair_share(worker_count()))  # one share for all rollouts
         for fallback in self.fallbacks:
             limit = fallback.limit(limit)
-        share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
+        first_share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
+        share = Share(first_share, first_share)
         if limit.seconds and whole.seconds:  # the first rollout may use all of them while it progresses
-            share *= limit.seconds / whole.seconds
+            share = share._replace(seconds=first_share * limit.seconds / whole.seconds)
         for place, first in self.roll_out(tasks, replace(limit, seconds=whole.seconds), share):
             rollout, budget = first, Budget(first.task, limit, whole)
             budget.spend(first)
@@ -241,9 +252,9 @@ class Planner:
             yield place, rollout
 
     def roll_out(
-        self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: float = 1.0
+        self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: Share = WHOLE
     ) -> Iterator[tuple[int, Rollout]]:
-        """Run as `solve_each`, without fallbacks. `share` applies to the limit that remains at the first decision."""
+        """Run as `solve_each`, without fallbacks. `share` applies to what remains of a limit at the first decision."""
         waiting = enumerate(tasks)
         active: list[Search] = []
         with clock_of(limit) as clock:
@@ -344,7 +355,7 @@ class Search:
     its share, because another one would not be at the goal earlier.
     """
 
-    def __init__(self, place: int, task: Task, limit: Limit, policy: Policy, share: float = 1.0):
+    def __init__(self, place: int, task: Task, limit: Limit, policy: Policy, share: Share = WHOLE):
         self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
         self._share, self.prepared = share, math.inf  # time of the first candidates
         self.seconds = 0.0
@@ -364,10 +375,10 @@ class Search:
         self.pool: Pool | None = None  # of the last decision
 
     @property
-    def share(self) -> float:
-        """The share of the limit that the search may use now."""
+    def share(self) -> Share:
+        """The shares of the limits that the search may use now."""
         lately = self.progressed > 0 and self.decisions - self.progressed <= RECENT * self.decisions
-        return 1.0 if lately else self._share
+        return WHOLE if lately else self._share
 
     @property
     def left(self) -> float:
@@ -375,7 +386,7 @@ class Search:
         if self.limit.seconds is None:
             return math.inf
         prepared = min(self.prepared, self.limit.seconds)
-        return prepared + self.share * (self.limit.seconds - prepared) - self.task.seconds - self.seconds
+        return prepared + self.share.seconds * (self.limit.seconds - prepared) - self.task.seconds - self.seconds
 
     def end(self, error: LimitReached | MemoryError) -> None:
         """End the search with the best path so far."""
@@ -434,12 +445,12 @@ class Search:
     def _count(self) -> None:
         """Count a decision, and end the search at the limit of decisions."""
         self.decisions += 1
-        if self.outcome is None and self._share < 1:
+        if self.outcome is None and self._share != WHOLE:
             missing = count_open_goals(self.task, self.beam[0].state)
             if missing < self.fewest:
                 self.fewest, self.progressed = missing, self.decisions
         most = self.limit.decisions
-        if self.outcome is None and most is not None and self.decisions >= max(1, int(self.share * most)):
+        if self.outcome is None and most is not None and self.decisions >= max(1, int(self.share.decisions * most)):
             self.outcome, self.reason = Outcome.HORIZON, f"the limit of {self.decisions} decisions is reached"
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:

@@ -9,7 +9,7 @@ from sgp.methods.contrastive_jumps import JumpsTraining
 from sgp.planning import experts, strategies
 from sgp.planning.best_first import BestFirst
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit, Planner, horizon
+from sgp.planning.planner import WHOLE, Limit, Planner, Share, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
 from sgp.planning.rollout import Mark, Outcome
 from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlanner, Restarts, luby
@@ -269,7 +269,7 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
     shares = []
     roll_out = Planner.roll_out
 
-    def noted(self, tasks, limit, share):
+    def noted(self, tasks, limit, share=WHOLE):
         shares.append((limit.seconds, share))
         yield from roll_out(self, tasks, limit, share)
 
@@ -281,14 +281,16 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
     )
     planner = with_fallbacks(Planner(WRONG), 0, search=True)
     assert planner.solve(glue, Limit(seconds=20, memory=2**33)).solved
-    assert shares == [(20, 0.5)], "more than half only while it progresses"
+    assert shares == [(20, Share(0.5, 1.0))], "more than half only while it progresses"
     assert 19 < stages[0].seconds <= 20, "the policy took next to nothing"
     assert 0 < stages[0].megabytes < 2**13, "what this process holds is taken already"
     assert planner.solve(glue, Limit(seconds=0.9)).outcome is Outcome.STUCK
     assert len(stages) == 1
     assert planner.solve(glue, Limit(actions=50)).solved
-    assert shares[-1] == (None, 1.0)
+    assert shares[-1] == (None, WHOLE)
     assert stages[-1].seconds == experts.LAMA_FIRST.seconds, "by default"
+    assert with_fallbacks(Planner(WRONG), 3, search=True).solve(glue, Limit(seconds=20, decisions=40)).solved
+    assert (20, Share(0.25, 0.5)) in shares, "LAMA needs seconds, but no decisions"
 
 
 def test_what_the_search_does_not_solve_either_stays_unsolved(glue):
