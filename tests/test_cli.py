@@ -421,7 +421,10 @@ def test_select_prints_what_train_and_evaluate_take(monkeypatch, chosen, printed
 def test_generate_import_experts_and_list(home, tmp_path):
     out = output_of("generate", "--domain", "visitall", "--size", 4, "--count", 3, "--seed", 1, "--out", tmp_path / "v")
     assert len(out.split()) == 3
-    assert output_of("import", tmp_path / "v", "--suite", "grids").strip() == "grids/v: problems 3 (served by visitall)"
+    assert (
+        output_of("import", tmp_path / "v", "--suite", "grids").strip()
+        == "grids/v: problems 3 (recognised as domain visitall)"
+    )
     made = runner.invoke(bundle.app, ["experts", "--suite", "grids", "--jobs", "2"], catch_exceptions=False)
     assert made.stdout.strip() == "grids/v/problems: 3 of 3 with a plan"
     output_of("train", "--method", "zero-change", "--domain", "v", "--suite", "grids")

@@ -61,7 +61,7 @@ def test_the_example_is_listed_trained_and_plans(installed, store, tmp_path):
     folder = tmp_path / "problems"
     for size in (4, 5, 9):
         run("generate", "--domain", "corridor", "--size", size, "--count", 2, "--out", folder)
-    assert "served by corridor" in run("import", folder, "--suite", "corridors")
+    assert "recognised as domain corridor" in run("import", folder, "--suite", "corridors")
     large = next(folder.rglob("*9*.pddl"))
     trained = run("train", "--suite", "corridors", "--domain", "corridor", "--method", "open-goals").split()[-1]
     record = (Path(trained) / "run.json").read_text()

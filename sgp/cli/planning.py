@@ -220,8 +220,7 @@ def import_(
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
         typer.echo(
-            f"{suite}/{name}: {splits}"
-            + (f" (equals the built-in domain {domain.built_in})" if domain.built_in else "")
+            f"{suite}/{name}: {splits}" + (f" (recognised as domain {domain.built_in})" if domain.built_in else "")
         )
 
 

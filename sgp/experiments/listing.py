@@ -18,7 +18,7 @@ from sgp.methods.loading import shipped_folders
 
 def suites() -> Table:
     """Suites with the number of problems of each split."""
-    table = Table("suite", "domain", "served by", "problems", title="suites")
+    table = Table("suite", "domain", "recognised as", "problems", title="suites")
     for name in list_suites():
         try:
             suite = load_suite(name)

@@ -318,7 +318,10 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
 
 
 _ATOM = re.compile(r"\(([^()\s]+(?: [^()\s]+)*)\)( becomes true| becomes false)?")
-_PHRASES = ((", a goal that holds", " (a goal that holds)"), (", an open goal", " (a goal that is not satisfied)"))
+_PHRASES = (
+    (", a goal that holds", " (a goal that is satisfied)"),
+    (", an open goal", " (a goal that is not satisfied)"),
+)
 _COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \(a goal|;|$)")
 _SEVERAL = re.compile(r"(\d+) of (\([^()]*\))")  # atoms of the same kind
 _ANY = {"·": "something"}  # an unnamed object of a feature
