@@ -12,6 +12,7 @@ from typing import Any
 from sgp.datasets.recorded import (
     Bounds,
     Recorded,
+    Standing,
     after,
     atom_of,
     cost_of,
@@ -56,7 +57,7 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
     Raises StoreError for a damaged record, PddlError and PlanError for texts that cannot be read.
     """
     with recorded.reading():
-        return _playback(recorded, projected)
+        return _Playback(recorded).data(projected)
 
 
 def drawn_state(recorded: Recorded, step: int) -> str:
@@ -68,157 +69,191 @@ def drawn_state(recorded: Recorded, step: int) -> str:
         return draw_scene(text, Scene(objects, states[min(step, len(states)) - 1], problem.goal))
 
 
-def _playback(recorded: Recorded, projected: Mapping[str, Any] | None) -> dict[str, Any]:
-    head, about = recorded.head, recorded.about
-    text, problem = recorded.domain, recorded.problem
-    objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
-    atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
-    words, states = words_of(text), list(recorded.states())
-    plan = recorded.expert
-    expert = Expert(expert_states(text, states[0], plan)) if plan else None
-    places = [expert.place(state) if expert else None for state in states]  # on the expert's path
-    taken = [record["candidates"][record["chosen"]]["actions"] for record in recorded.steps]
-    within = [
-        expert.furthest(text, state, actions[:-1]) if expert else 0
-        for state, actions in zip(states, taken, strict=False)
-    ]
-    ends = (max(place or 0, inner) for place, inner in zip(places[1:], within, strict=True))
-    furthest = list(accumulate(ends, max, initial=0))
-    rivals = [
-        runners_up(
-            [cost_of(each) for each in record["candidates"]],
-            [each.marks.open_to_choice for each in standings],
-            record["chosen"],
-        )
-        for record, standings in zip(recorded.steps, recorded.standings, strict=True)
-    ]
-    aside = [
-        (number, place)
-        for number, others in enumerate(rivals)
-        for place in others[: min(_PICTURED, _DRAWINGS // len(recorded.steps))]
-    ]
-    reached = (after(states[number], recorded.steps[number]["candidates"][place]) for number, place in aside)
-    scenes = [Scene(objects, each, problem.goal, counted=False) for each in (*states, *reached)]
-    left = list(map(decode_bounds, head["left"])) if "left" in head else None
-    if left is not None and len(left) != len(states):
-        raise ValueError(f"actions left at {len(left)} states of {len(recorded.steps)} steps")
+class _Playback:
+    """The parts of a rollout's data; texts are numbered in order of first use."""
 
-    def cut(drawing: str) -> list[int]:
-        return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
+    def __init__(self, recorded: Recorded):
+        self.recorded, self.text, self.problem = recorded, recorded.domain, recorded.problem
+        self.states = list(recorded.states())
+        self.atoms, self.actions, self.elements, self.features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
+        self.orders = list(map(ranked, recorded.steps))
+        self.rivals = list(map(_runners_up, recorded.steps, recorded.standings))
+        self.left = list(map(decode_bounds, recorded.head["left"])) if "left" in recorded.head else None
+        if self.left is not None and len(self.left) != len(self.states):
+            raise ValueError(f"actions left at {len(self.left)} states of {len(recorded.steps)} steps")
+        plan = recorded.expert
+        self.expert = Expert(expert_states(self.text, self.states[0], plan)) if plan else None
+        self.places = [self.expert.place(state) if self.expert else None for state in self.states]
+        self.furthest = self._furthest()
+        self.pictures, self.others = self._drawings()
+        objects = (*self.text.constants, *self.problem.objects)
+        self.goal = self._cut(draw_goal(self.text, Scene(objects, self.states[0], self.problem.goal)))
 
-    before = [*range(-1, len(states) - 1), *(number for number, _ in aside)]
-    pictures = list(map(cut, draw_series(text, scenes, before)))
-    beside = dict(zip(aside, pictures[len(states) :], strict=True))
-    frames: list[dict[str, Any]] = [
-        {
-            "picture": pictures[number],
-            "open": len(recorded.open_goals[number]),
-            **({} if left is None else {"left": encode_bounds(left[number])}),
-        }
-        for number in range(len(states))
-    ]
-    goal = cut(draw_goal(text, Scene(objects, states[0], problem.goal)))
-    steps, orders = list[dict[str, Any]](), list(map(ranked, recorded.steps))
-    beam = any(sum("beam" in each["marks"] for each in record["candidates"]) > 1 for record in recorded.steps)
-    spent = 0.0
-    for number, (record, standings, order) in enumerate(zip(recorded.steps, recorded.standings, orders, strict=True)):
-        best = cost_of(record["candidates"][order[0]])
-        others = rivals[number]
-        drawn = {
-            place: _difference(pictures[number], beside[number, place]) for place in others if (number, place) in beside
-        }
-        expects, candidates = None, []
-        for rank, index in enumerate(order, start=1):
-            candidate = record["candidates"][index]
-            end = expert.place(after(states[number], candidate)) if expert else None
-            candidates.append(
-                {
-                    "rank": rank,
-                    "actions": [actions[action] for action in candidate["actions"]],
-                    "cost": candidate["cost"],
-                    "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
-                    "marks": [*candidate["marks"], *(["expert"] if (end or 0) > furthest[number] else [])],
-                    "add": [atoms[atom] for atom in candidate["add"]],
-                    "delete": [atoms[atom] for atom in candidate["delete"]],
-                    "open": standings[index].open_goals,
-                    **({"left": candidate["left"]} if "left" in candidate else {}),
-                    **({"same_as": _same_as(record, order, index)} if "collapsed" in candidate["marks"] else {}),
-                    **({"picture": drawn[index]} if index in drawn else {}),
-                }
-            )
-        if "expects" in record:  # atoms by index
-            changes = [[atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
-            expects = {"changes": changes, "nothing": float(record["expects"]["nothing"])}
-        steps.append(
-            {
-                "chosen": order.index(record["chosen"]),
-                "tie": sum(each.marks.contends for each in standings) > 1,
-                "next": order.index(others[0]) if others else None,
-                "unavailable": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
-                "greedy": next((rank for rank, each in enumerate(order) if standings[each].marks.open_to_choice), None),
-                **({"path": spent} if beam else {}),
-                **_beam(record, actions),
-                "candidates": candidates,
-                "written": _written(record),
-                "why": explanations(record, order, features.__getitem__),
-                **({"because": record["note"]["because"][record["chosen"]]} if "because" in record["note"] else {}),
-                **({} if left is None else {"best": _best(record, order, left[number])}),
-                "expects": expects,
-                **({"state_cost": record["state_cost"]} if "state_cost" in record else {}),
+    def data(self, projected: Mapping[str, Any] | None) -> dict[str, Any]:
+        """All parts; see `playback`."""
+        recorded, head, about = self.recorded, self.recorded.head, self.recorded.about
+        frames, steps = self.frames(), self.steps()
+        length = sum(len(_taken(record)["actions"]) for record in recorded.steps)
+        words = words_of(self.text)
+        return {
+            "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
+            "problem": head["name"],
+            "domain": about.domain or self.text.name,
+            "split": about.split,
+            "model": about.model,
+            "planner": model_name(about),
+            "outcome": head["outcome"],
+            "ending": outcome_words(head["outcome"]),
+            "reason": head["reason"],
+            "written": _written(head),
+            "length": length,
+            "goals": len(self.problem.goal),
+            "wanted": [
+                [words.sentence(literal), turns(place in now for now in recorded.open_goals)]
+                for place, literal in enumerate(self.problem.goal)
+            ],
+            "atoms": list(self.atoms),
+            "actions": list(self.actions),
+            "features": list(self.features),
+            "words": self.sentences(words) if words.actions else None,
+            "elements": list(self.elements),
+            "goal": self.goal,
+            "frames": frames,
+            "steps": steps,
+            "plateau": plateau([frame["open"] for frame in frames]),
+            "marks": _marks(recorded, self.left),
+            "expert": {
+                "length": self.expert.length,
+                "divergences": divergences(self.places),
+                "passes": [place is not None for place in self.places],
             }
-        )
-        spent += record["candidates"][record["chosen"]]["cost"] or 0.0
-    length = sum(len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps)
-    sentences = None
-    if words.actions:
-        sentences = {
-            "actions": [words.sentence(Action(*atom_of(line))) for line in actions],
-            "atoms": [words.sentence(atom_of(line)) for line in atoms],
-            "features": [in_english(each, words) for each in features],
+            if self.expert
+            else None,
+            "map": map_of(recorded, self.orders, projected),
         }
-    return {
-        "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
-        "problem": head["name"],
-        "domain": about.domain or text.name,
-        "split": about.split,
-        "model": about.model,
-        "planner": model_name(about),
-        "outcome": head["outcome"],
-        "ending": outcome_words(head["outcome"]),
-        "reason": head["reason"],
-        "written": _written(head),
-        "length": length,
-        "goals": len(problem.goal),
-        "wanted": [
-            [words.sentence(literal), turns(place in now for now in recorded.open_goals)]
-            for place, literal in enumerate(problem.goal)
-        ],
-        "atoms": list(atoms),
-        "actions": list(actions),
-        "features": list(features),
-        "words": sentences,
-        "elements": list(elements),
-        "goal": goal,
-        "frames": frames,
-        "steps": steps,
-        "plateau": plateau([frame["open"] for frame in frames]),
-        "marks": _marks(recorded, left),
-        "expert": {
-            "length": expert.length,
-            "divergences": divergences(places),
-            "passes": [place is not None for place in places],
+
+    def frames(self) -> list[dict[str, Any]]:
+        """The state in which each step is decided, and the last one."""
+        return [
+            {
+                "picture": self.pictures[number],
+                "open": len(self.recorded.open_goals[number]),
+                **({} if self.left is None else {"left": encode_bounds(self.left[number])}),
+            }
+            for number in range(len(self.states))
+        ]
+
+    def steps(self) -> list[dict[str, Any]]:
+        """The decisions, with the path cost before each one if a beam was recorded."""
+        records = self.recorded.steps
+        beam = any(sum("beam" in each["marks"] for each in record["candidates"]) > 1 for record in records)
+        spent = accumulate((_taken(record)["cost"] or 0.0 for record in records), initial=0.0)
+        return [
+            {**self._step(number), **({"path": cost} if beam else {})}
+            for number, cost in zip(range(len(records)), spent, strict=False)
+        ]
+
+    def sentences(self, words: Words) -> dict[str, list[str]]:
+        """The numbered texts in words."""
+        return {
+            "actions": [words.sentence(Action(*atom_of(line))) for line in self.actions],
+            "atoms": [words.sentence(atom_of(line)) for line in self.atoms],
+            "features": [in_english(each, words) for each in self.features],
         }
-        if expert
-        else None,
-        "map": map_of(recorded, orders, projected),
-    }
+
+    def _step(self, number: int) -> dict[str, Any]:
+        record, order, rivals = self.recorded.steps[number], self.orders[number], self.rivals[number]
+        marks = [self.recorded.standings[number][index].marks for index in order]
+        candidates = [self._candidate(number, rank) for rank in range(len(order))]
+        return {
+            "chosen": order.index(record["chosen"]),
+            "tie": sum(each.contends for each in marks) > 1,
+            "next": order.index(rivals[0]) if rivals else None,
+            "unavailable": [rank for rank, each in enumerate(marks) if not each.open_to_choice],
+            "greedy": next((rank for rank, each in enumerate(marks) if each.open_to_choice), None),
+            **_beam(record, self.actions),
+            "candidates": candidates,
+            "written": _written(record),
+            "why": explanations(record, order, self.features.__getitem__),
+            **({"because": record["note"]["because"][record["chosen"]]} if "because" in record["note"] else {}),
+            **({} if self.left is None else {"best": _best(record, order, self.left[number])}),
+            "expects": self._expected(record),
+            **({"state_cost": record["state_cost"]} if "state_cost" in record else {}),
+        }
+
+    def _candidate(self, number: int, rank: int) -> dict[str, Any]:
+        record, order = self.recorded.steps[number], self.orders[number]
+        index = order[rank]
+        candidate, best = record["candidates"][index], cost_of(record["candidates"][order[0]])
+        place = self.expert.place(after(self.states[number], candidate)) if self.expert else None
+        advances = (place or 0) > self.furthest[number]  # on the expert's path
+        picture = self.others.get((number, index))
+        return {
+            "rank": rank + 1,
+            "actions": [self.actions[action] for action in candidate["actions"]],
+            "cost": candidate["cost"],
+            "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
+            "marks": [*candidate["marks"], *(["expert"] if advances else [])],
+            "add": [self.atoms[atom] for atom in candidate["add"]],
+            "delete": [self.atoms[atom] for atom in candidate["delete"]],
+            "open": self.recorded.standings[number][index].open_goals,
+            **({"left": candidate["left"]} if "left" in candidate else {}),
+            **({"same_as": _same_as(record, order, index)} if "collapsed" in candidate["marks"] else {}),
+            **({} if picture is None else {"picture": _difference(self.pictures[number], picture)}),
+        }
+
+    def _expected(self, record: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The predicted changes."""
+        if "expects" not in record:
+            return None
+        changes = [[self.atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
+        return {"changes": changes, "nothing": float(record["expects"]["nothing"])}
+
+    def _furthest(self) -> list[int]:
+        """The furthest place on the expert's path before each step, states within jumps included."""
+        within = [
+            self.expert.furthest(self.text, state, _taken(record)["actions"][:-1]) if self.expert else 0
+            for state, record in zip(self.states, self.recorded.steps, strict=False)
+        ]
+        ends = (max(place or 0, inner) for place, inner in zip(self.places[1:], within, strict=True))
+        return list(accumulate(ends, max, initial=0))
+
+    def _drawings(self) -> tuple[list[list[int]], dict[tuple[int, int], list[int]]]:
+        """The drawings of the states, and of those of the first other candidates, by step and candidate."""
+        steps = self.recorded.steps
+        others = [
+            (number, index)
+            for number, rivals in enumerate(self.rivals)
+            for index in rivals[: min(_PICTURED, _DRAWINGS // len(steps))]
+        ]
+        reached = (after(self.states[number], steps[number]["candidates"][index]) for number, index in others)
+        objects = (*self.text.constants, *self.problem.objects)  # the order of `Task.objects`
+        scenes = [Scene(objects, each, self.problem.goal, counted=False) for each in (*self.states, *reached)]
+        before = [*range(-1, len(self.states) - 1), *(number for number, _ in others)]
+        pictures = list(map(self._cut, draw_series(self.text, scenes, before)))
+        return pictures[: len(self.states)], dict(zip(others, pictures[len(self.states) :], strict=True))
+
+    def _cut(self, drawing: str) -> list[int]:
+        return [self.elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
+
+
+def _taken(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The chosen candidate of a step."""
+    candidate: Mapping[str, Any] = record["candidates"][record["chosen"]]
+    return candidate
+
+
+def _runners_up(record: Mapping[str, Any], standings: Sequence[Standing]) -> list[int]:
+    """The indices of a step's other candidates that were available, best first."""
+    costs = [cost_of(each) for each in record["candidates"]]
+    return runners_up(costs, [each.marks.open_to_choice for each in standings], record["chosen"])
 
 
 def _marks(recorded: Recorded, left: Sequence[Bounds] | None) -> list[list[Any]] | None:
     """The steps that are proved to waste actions, how many, and whether this is exact."""
     if left is None:
         return None
-    taken = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
+    taken = [len(_taken(record)["actions"]) for record in recorded.steps]
     exact = [low == high for low, high in left]
     lost = ((step, each) for step, each in enumerate(regrets(left, taken)) if each)
     return [[step, None if each == math.inf else int(each), exact[step] and exact[step + 1]] for step, each in lost]
