@@ -134,8 +134,10 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     rollout = recorded("solved", "blocksworld")
     names = sgp.recorded_rollouts().address_of(rollout)
     for name in ("domain", "model", "problem"):
-        page.get_by_label(name.capitalize()).select_option(names[name])
-        chosen = re.escape(f"{name.capitalize()}: {names[name]}")
+        select = page.get_by_label(name.capitalize())
+        select.select_option(names[name])
+        title = select.evaluate("each => each.selectedOptions[0].label")
+        chosen = re.escape(f"{name.capitalize()}: {title}")
         page.get_by_title(re.compile(rf"^{chosen}(\n|$)")).wait_for()  # below it, the words of a model's name explained
         expect(page.locator(".sgp")).to_have_count(1)  # the previous player is gone
     page.wait_for_selector('.sgp[data-step="0"]')

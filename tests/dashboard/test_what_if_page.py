@@ -124,8 +124,8 @@ def test_a_feature_shows_the_training_that_gave_its_weight_and_plans_with_anothe
     app.number_input[0].set_value(-1.0)
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     turned = app.session_state["what if reweighted"]["data"]
-    assert f"times -1: {turned['outcome']}" in words(app)
-    assert f"(original rollout: {before['outcome']}" in words(app)
+    assert f"times -1: {turned['ending']}" in words(app)
+    assert f"(original rollout: {before['ending']}" in words(app)
     assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
     app = button(app, "Restore the learned weight").click().run()
     assert "what if reweighted" not in app.session_state
