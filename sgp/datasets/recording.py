@@ -20,7 +20,7 @@ from sgp.datasets.recorded import FORMAT, PACKED, Recorded, cost_of, marks_in, r
 from sgp.errors import PlanError, StoreError
 from sgp.files import whole_file, write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.rollout import Kept, Mark, Outcome, Rollout, Step, Written
+from sgp.planning.rollout import BeamNode, Mark, Outcome, Rollout, Step, Written
 from sgp.planning.states import State
 from sgp.planning.task import Successor, Task
 
@@ -159,7 +159,8 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
         note=record["note"],
         written=_read_written(record),
         beam=[
-            Kept(before, parse_plan("\n".join(lines), place), cost) for before, lines, cost in record.get("beam", ())
+            BeamNode(before, parse_plan("\n".join(lines), place), cost)
+            for before, lines, cost in record.get("beam", ())
         ],
         lane=record.get("lane", 0),
     )

@@ -301,15 +301,22 @@ def load_suite(name: Suite | Path | str) -> Suite:
 
 
 def read_suite(folder: Path, plans: Path) -> Suite:
-    """Read the suite in a folder; its plans are in the folders `experts` and `baselines` of `plans`."""
+    """Read the suite in a folder; its plans are in the folders `experts` and `baselines` of `plans`.
+
+    Earlier manifests name the fields `built_in` and `seeded_splits` `house` and `kept_by_seed`.
+    """
     name = folder.name
     try:
         manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         domains = {
-            known: _typed(SuiteDomain(known, domain["house"], domain["sha256"], _splits(domain["splits"])))
+            known: _typed(
+                SuiteDomain(
+                    known, domain.get("built_in", domain.get("house")), domain["sha256"], _splits(domain["splits"])
+                )
+            )
             for known, domain in manifest["domains"].items()
         }
-        seed, seeded = manifest.get("seed"), manifest.get("kept_by_seed")
+        seed, seeded = manifest.get("seed"), manifest.get("seeded_splits", manifest.get("kept_by_seed"))
         if seeded is not None:
             if not all(isinstance(split, str) for split in seeded["splits"]):
                 raise TypeError(f"{seeded['splits']!r:.60} are not names of splits")
@@ -360,10 +367,10 @@ def write_manifest(suite: Suite) -> None:
     seeded = suite.seeded
     if seeded is not None:
         record = f"suite = {quote(seeded.suite)}, numpy = {quote(seeded.numpy)}, splits = {quote(seeded.splits)}"
-        lines.append(f"kept_by_seed = {{ {record} }}")
+        lines.append(f"seeded_splits = {{ {record} }}")
     for name, domain in suite.domains.items():
         lines += ["", f"[domains.{quote(name)}]"]
-        lines += [f"house = {quote(domain.built_in)}", f"sha256 = {quote(domain.sha256)}"]
+        lines += [f"built_in = {quote(domain.built_in)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():
             lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
             for entry in entries:

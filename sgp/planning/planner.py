@@ -19,7 +19,7 @@ from sgp.planning.beam import Pool
 from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back, with_limit_checks
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Kept, Outcome, Rollout, Written
+from sgp.planning.rollout import BeamNode, Outcome, Rollout, Written
 from sgp.planning.states import State
 from sgp.planning.task import Candidates, Successor, Task, count_open_goals
 from sgp.workers import worker_count
@@ -533,7 +533,7 @@ class Search:
         if width > 1:
             before = {node: place for place, node in enumerate(self.beam)}
             kept = tuple(
-                Kept(before[node.before], node.arrived.actions, node.cost)
+                BeamNode(before[node.before], node.arrived.actions, node.cost)
                 for node in nodes
                 if node.before and node.arrived
             )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.rollout import TIE_RELATIVE, Kept, Step, Written
+from sgp.planning.rollout import TIE_RELATIVE, BeamNode, Step, Written
 from sgp.planning.states import State
 from sgp.planning.task import Candidates, Successor, Task
 
@@ -47,7 +47,7 @@ class Node:
     before: Node | None = None
     length: int = 0
     decided: Callable[[], Step] | None = None
-    beam: Sequence[Kept] = ()
+    beam: Sequence[BeamNode] = ()
     lane: int = 0
 
     @cached_property

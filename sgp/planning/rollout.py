@@ -89,7 +89,7 @@ def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: i
 Written = Sequence[tuple[str, float]]  # tokens as text, each with its probability
 
 
-class Kept(NamedTuple):
+class BeamNode(NamedTuple):
     """A node that a decision kept in the beam: its predecessor's place in the beam before, actions, path cost."""
 
     before: int
@@ -113,7 +113,7 @@ class Step:
     chosen: int
     note: Mapping[str, Any] = field(default_factory=dict)
     written: Written = ()
-    beam: Sequence[Kept] = ()
+    beam: Sequence[BeamNode] = ()
     lane: int = 0
 
     @property

@@ -287,7 +287,7 @@ def test_a_training_reads_each_file_once(monkeypatch):
     [
         (b"origin", b"\xff\xfe"),
         (b"size = ", b"size = 3.5 #"),
-        (b'house = "blocksworld"', b"house = 3"),
+        (b'built_in = "blocksworld"', b"built_in = 3"),
         (b"sha256 = ", b"sha256 = 3 #"),
         (b"[domains", b"[[domains"),
         (b"seed = ", b"seed = true #"),
@@ -302,6 +302,16 @@ def test_one_damaged_suite_does_not_hide_the_others(good, bad, home):
     rows = list(zip(*(column.cells for column in listing.suites().columns), strict=True))
     assert [row[1] for row in rows if row[0] == "mine"] == ["damaged"]
     assert len({row[0] for row in rows}) > 1
+
+
+def test_a_manifest_with_the_earlier_names_of_fields_is_read(tmp_path):
+    folder = tmp_path / "track"
+    folder.mkdir()
+    now = load_suite("track")
+    text = (now.folder / "suite.toml").read_text()
+    (folder / "suite.toml").write_text(text.replace("built_in = ", "house = ").replace("seeded_splits", "kept_by_seed"))
+    before = read_suite(folder, tmp_path)
+    assert (before.domains, before.seeded) == (now.domains, now.seeded)
 
 
 def test_an_imported_domain_is_found_by_the_name_that_its_pddl_declares(home, tmp_path):

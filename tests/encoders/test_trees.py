@@ -22,9 +22,9 @@ POSITIVE = COURIER_PROBLEM.replace(" (not (in q1 v1))", "")
 
 
 def generated(domain, seed):
-    house = sgp.get_domain(domain)
-    size = next(each for each in range(9, 40) if house.sizes.has(each))
-    return Task(Problem(domain, house.pddl, house.generate_size(np.random.default_rng(seed), size)))
+    built_in = sgp.get_domain(domain)
+    size = next(each for each in range(9, 40) if built_in.sizes.has(each))
+    return Task(Problem(domain, built_in.pddl, built_in.generate_size(np.random.default_rng(seed), size)))
 
 
 def tuples(trees, place=0):
