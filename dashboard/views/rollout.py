@@ -114,10 +114,12 @@ def coverage(domain: str, suite: str, split: str, own: PlannerName) -> dict:
     for planner, found in pooled.groupby("planner", sort=False):
         cells = {row.split: row for row in found.itertuples()}
         shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
-        about = f"{names[planner]}\n{sources.about(planner)}"
-        rows.append({"planner": planner, "about": about, "own": planner == own.title, "cells": shown})
-    rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
-    rows.sort(key=lambda row: 0 if row["own"] else 1 if row["planner"] == LAMA else 2)
+        about = f"{names[planner]}\n{planner}\n{sources.about(planner)}"
+        group = 0 if planner == own.title else 1 if planner == LAMA else 2
+        method, _, settings = names[planner].partition(": ")
+        row = {"method": method, "settings": settings, "about": about, "cells": shown}
+        rows.append({**row, "own": group == 0, "group": group})
+    rows.sort(key=lambda row: (row["group"], [-each["value"] if each else 1.0 for each in row["cells"]]))
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
 
 

@@ -25,7 +25,7 @@ from sgp.reports.table import Row
 from sgp.reports.tables import NO_REFERENCE, REFERENCES, coverage_table
 from sgp.viewer.export import file_stem, html_page, page_script, script
 from sgp.viewer.gallery import ABOUT, BELOW, TITLE, Entry, cards, gallery, link
-from sgp.viewer.library import recorded_folder, settings_words
+from sgp.viewer.library import planner_name, recorded_folder
 from sgp.viewer.playback import playback
 from sgp.viewer.tour import Tour, read_tour, tour_titles
 
@@ -145,15 +145,10 @@ def _reasoned(rows: Iterable[Row]) -> Iterator[Row]:
         yield replace(row, words=tuple(word or (reason if head else "no such split") for word, head in pairs))
 
 
-def _planner(name: str, settings: str) -> str:
-    """A planner's name with its settings in parentheses."""
-    return f"{name} ({settings})" if settings else name
-
-
 def _named(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores whose planners have their settings in words."""
+    """Scores whose planners have their names to read."""
     planners = [PlannerName(*key) for key in scores[list(PLANNER)].itertuples(index=False, name=None)]
-    names = [_planner(each.title, settings_words(each)) for each in planners]
+    names = map(planner_name, planners)
     marks = ["Reference: " * (method in REFERENCES) for method in scores["method"]]
     return scores.assign(planner=list(map("".join, zip(marks, names, strict=True))))
 
@@ -184,10 +179,11 @@ def _coverage(entries: Sequence[Entry]) -> Iterator[str]:
     failed = [each for each in entries if not each.solved]
     yield "<section id=failures><h2>Recorded failures</h2>"
     yield f"<p>{len(failed)} of the {len(entries)} rollouts on this site do not reach the goal.</p>\n<ul>"
-    for place in dict.fromkeys((each.domain, each.planner, each.settings) for each in failed):
-        found = [each for each in failed if (each.domain, each.planner, each.settings) == place]
+    for place in dict.fromkeys((each.domain, each.method, each.settings) for each in failed):
+        found = [each for each in failed if (each.domain, each.method, each.settings) == place]
         pages = ", ".join(link(each.address, f"{each.problem} ({each.ending})") for each in found)
-        yield f"<li>{escape(f'{place[0]}, {_planner(*place[1:])}')}: {pages}</li>"
+        planner = ": ".join(filter(None, place[1:]))
+        yield f"<li>{escape(f'{place[0]}, {planner}')}: {pages}</li>"
     yield "</ul></section>"
 
 

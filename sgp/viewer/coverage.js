@@ -7,7 +7,7 @@ function coverageTable({ domain, splits, rows }) {
       h("b", {}, found.share), h("small", {}, `${found.low}–${found.high}`), ...(found.n === splits[found.split].n ? [] : [h("small", {}, `n = ${found.n}`)]))
     : h("td", { class: "faint" }, "—"); // prettier-ignore
   const body = rows.map((row) => h("tr", { class: row.own ? "own" : "", "aria-current": row.own ? "true" : null },
-    h("th", { scope: "row", title: row.about }, row.own ? "▸ " : "", row.planner), ...row.cells.map(cell))); // prettier-ignore
+    h("th", { scope: "row", title: row.about }, row.own ? "▸ " : "", row.method, ...(row.settings ? [h("small", {}, row.settings)] : [])), ...row.cells.map(cell))); // prettier-ignore
   const heads = splits.map((split) => h("th", { scope: "col", title: split.about }, split.name, ...(split.count ? [h("small", {}, `n = ${split.count}`)] : [])));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Coverage in ${domain}` },
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "planner"), ...heads)), h("tbody", {}, ...body))); // prettier-ignore

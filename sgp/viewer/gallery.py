@@ -8,7 +8,7 @@ from html import escape
 
 from sgp.datasets.recorded import Recorded
 from sgp.planning.rollout import Outcome
-from sgp.viewer.library import outcome_words, planner_words, settings_words
+from sgp.viewer.library import method_name, outcome_words, settings_words
 from sgp.viewer.playback import drawn_state
 from sgp.wording import counted
 
@@ -55,7 +55,7 @@ class Entry:
                 about.domain or "other",
                 str(head.get("name", "unnamed")),
                 about.planner.title,
-                planner_words("names").get(about.method, about.method),
+                method_name(about),
                 settings_words(about.planner),
                 head.get("outcome") == Outcome.SOLVED,
                 outcome_words(str(head.get("outcome"))),

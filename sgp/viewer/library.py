@@ -54,6 +54,11 @@ def planner_name(planner: PlannerName) -> str:
     return ": ".join(filter(None, (method, settings_words(planner))))
 
 
+def method_name(about: Subject) -> str:
+    """The name of a rollout's method to read."""
+    return planner_words("names").get(about.method, about.method)
+
+
 def model_name(about: Subject) -> str:
     """The name of a rollout's planner to read, with its seed."""
     if not about.method:

@@ -115,7 +115,7 @@ const STYLE = `
 .sgp .beside { display: flex; flex-direction: column; gap: 8px; min-width: 0; min-height: 0; } .sgp .beside > * { flex: none; } .sgp .beside > :last-child { flex: 1; }
 .sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
 .sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
-.sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; min-width: 84px; }
+.sgp .coverage tbody th { font-weight: 400; color: var(--ink); max-width: 0; white-space: nowrap; } .sgp .coverage tbody th, .sgp .coverage th small { overflow: hidden; text-overflow: ellipsis; } .sgp .coverage th:first-child { width: 38%; min-width: 96px; }
 .sgp .coverage :is(th, td) { padding-right: 4px; } .sgp .coverage thead th { font-size: 11px; } .sgp .coverage thead small { white-space: normal; } .sgp .coverage table { table-layout: auto; }
 .sgp .coverage td b { font-weight: 400; } .sgp .coverage .own { background: var(--here); } .sgp .coverage .own th, .sgp .coverage .own b { font-weight: 700; }
 .sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; }

@@ -25,6 +25,7 @@ from sgp.evaluation.scores import DIAGNOSED, Diagnosis, percent, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
 from sgp.planning.rollout import Mark
+from sgp.viewer.library import method_name
 from sgp.viewer.pictures import draw_graph, fill_of
 from sgp.viewer.playback import map_of, ranked
 
@@ -240,8 +241,8 @@ class Tour:
             "largest": _LARGEST_CHANGES,
             "metric": str(data["metric"]).capitalize(),
             "projection": "UMAP" if self._map["umap"] else "PCA",
-            "first_method": self.rollout.about.planner.title,
-            "other_method": self.contrast.about.planner.title,
+            "first_method": method_name(self.rollout.about),
+            "other_method": method_name(self.contrast.about),
             "decisions": data["contrast"]["decisions"],
             "decisions_here": len(self.rollout.steps),
             "contrast_decisions": len(self.contrast.steps),
@@ -423,7 +424,7 @@ class Tour:
         bars = [
             {
                 "label": "",
-                "words": of.planner.title,
+                "words": method_name(of),
                 "values": [solved / tried],
                 "shown": [f"{solved} of {tried}"],
             }
