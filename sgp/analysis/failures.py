@@ -225,7 +225,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = "all better-ranked successors had been visited, and not only those of actions without an effect"
+        what = "all better-ranked successors had been visited, at least one of them by an action that has an effect"
         what += f"; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 

@@ -251,9 +251,7 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
     if len(theirs):
-        dashed = (
-            "; vertical dashes: the published Scale of gnn-value, for each validation" if metric == "coverage" else ""
-        )
+        dashed = "; dashed lines: the Scale published for GNN value, by validation" if metric == "coverage" else ""
         title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
     figure = _lines(frame, title, "objects", shown.title)
     if any(trace.line.width and trace.line.width > 2 for trace in figure.data):

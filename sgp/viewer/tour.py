@@ -283,10 +283,10 @@ class Tour:
         chosen = " ".join(candidates[step["chosen"]]["actions"])
         before = [candidates[number] for number in order[: rank - 1]]
         parts = [f"{count} {words}" for words, count in Counter(map(_why_passed, before)).items()]
-        why = f" ({rank - 1} before it: {', '.join(parts)})" if parts else ""
+        why = f" Not chosen, although ranked before it: {', '.join(parts)}." if parts else ""
         return (
             f"Shown: the state before decision {self.data['failure']['step']}. The planner chooses {chosen}, ranked "
-            f"{rank} of {len(candidates)}{why}{expert}."
+            f"{rank} of {len(candidates)}{expert}.{why}"
         )
 
     def _answers(self, diagnosis: Diagnosis | None) -> dict[str, str]:
