@@ -47,7 +47,7 @@ Explanation = dict[str, Any]
 def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> list[list[Explanation]]:
     """For each step, explanations against the cheapest other available candidates, the runner-up first.
 
-    The candidates that are furthest on the `expert`'s plan, beyond all states so far, are always among them. An
+    All candidates on the `expert`'s plan beyond all states so far are among them. An
     explanation has the other candidate (`against`), the compared quantity (`measure`), and reasons (`why`): a feature,
     its value for the `chosen` and for the `other` candidate, and its `share` of the chosen candidate's measure minus
     the other's (negative shares favour the chosen one).
@@ -57,9 +57,8 @@ def explain(rollout: Rollout, policy: object, expert: Sequence[Action] = ()) -> 
     others = [
         runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS] for step in rollout.steps
     ]
-    for step, some, best in zip(rollout.steps, others, expert_candidates(rollout, expert), strict=True):
-        if best is not None and best not in (step.chosen, *some):
-            some.append(best)
+    for step, some, beyond in zip(rollout.steps, others, expert_candidates(rollout, expert), strict=True):
+        some += [place for place in beyond if place not in (step.chosen, *some)]
     cut = [
         replace(step, candidates=[step.candidates[place] for place in (step.chosen, *some)], chosen=0)
         for step, some in zip(rollout.steps, others, strict=True)

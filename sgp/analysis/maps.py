@@ -65,8 +65,10 @@ def make_map(
         return None if vector is None else len(vectors) - 1
 
     for rollout, expert in zip(rollouts, experts or [()] * len(rollouts), strict=True):
-        best = expert_candidates(rollout, expert)
-        listed = [_cheapest(step, shown, one) for step, one in zip(rollout.steps, best, strict=True)]
+        listed = [
+            _cheapest(step, shown, beyond[0] if beyond else None)
+            for step, beyond in zip(rollout.steps, expert_candidates(rollout, expert), strict=True)
+        ]
         cut = [
             replace(step, candidates=[step.candidates[place] for place in places], chosen=places.index(step.chosen))
             for step, places in zip(rollout.steps, listed, strict=True)
@@ -212,14 +214,15 @@ def _cheapest(step: Step, count: int, expert: int | None) -> list[int]:
     return sorted(map(int, list(order)[:count]))
 
 
-def expert_candidates(rollout: Rollout, expert: Sequence[Action]) -> list[int | None]:
-    """For each step the candidate that is furthest on an expert's plan, beyond all states so far; None if none is."""
+def expert_candidates(rollout: Rollout, expert: Sequence[Action]) -> list[list[int]]:
+    """For each step the candidates on an expert's plan beyond all states so far, the furthest first."""
     places = {state: n for n, state in enumerate(Trajectory.of(rollout.task, tuple(expert)).states)} if expert else {}
-    found, furthest = list[int | None](), 0
+    found, furthest = list[list[int]](), 0
     for step in rollout.steps:
         ahead = [places.get(each.state, 0) for each in step.candidates]
-        best = ahead.index(max(ahead))
-        found.append(best if ahead[best] > furthest else None)
+        furthest = max(furthest, places.get(step.state, 0))
+        beyond = (place for place, each in enumerate(ahead) if each > furthest)
+        found.append(sorted(beyond, key=lambda place: -ahead[place]))
         furthest = max(furthest, ahead[step.chosen])
     return found
 

@@ -125,7 +125,7 @@ def test_the_experts_action_is_explained_and_on_the_map_at_whatever_rank(nearest
     rollout = replace(rollout, steps=(step,), decisions=1)
     assert [each["against"] for each in explain(rollout, policy)[0]] == [other]
     assert [each["against"] for each in explain(rollout, policy, trajectory.actions)[0]] == [other, expert]
-    assert expert_candidates(rollout, trajectory.actions) == [expert]
+    assert expert_candidates(rollout, trajectory.actions) == [[expert]]
     assert _cheapest(step, 2, None) == sorted([chosen, other])
     assert _cheapest(step, 2, expert) == sorted([chosen, expert])
 
