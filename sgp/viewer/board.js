@@ -20,6 +20,7 @@ function board(rollout, { drawing, goal }) {
   const element = picturePair(titles, [h("div", { class: "picture" }, now, would), h("div", { class: "picture" }, goal)], [drawing(0), goal], [h("div", {}, change, expects), list]);
   const last = rollout.steps.length;
   let ghosted = { key: "", words: "" };
+  let mentioned = []; // parts of drawings that are emphasised
 
   function render(at, rank, looked) {
     const width = expects.hidden ? 0 : expects.clientWidth; // read before any change: after one it lays the page out again
@@ -101,12 +102,25 @@ function board(rollout, { drawing, goal }) {
     return places;
   }
 
-  /** Emphasises the objects in state and goal that are named in a text; "" ends it. */
-  function emphasise(text) {
-    const names = new Set(text.split(/[\s(),;]+/));
-    for (const label of element.querySelectorAll(".picture text")) label.classList.toggle("mentioned", names.has(label.textContent));
+  /** Emphasises objects in state and goal: their labels, or shapes without a label; [] ends it. */
+  function emphasise(names) {
+    mentioned.forEach((each) => each.classList.remove("mentioned"));
+    mentioned = names.length ? [...element.querySelectorAll(".picture svg")].flatMap((each) => partsOf(each, new Set(names))) : [];
+    mentioned.forEach((each) => each.classList.add("mentioned"));
   }
   return { element, render, emphasise };
+}
+
+/** The labels of named objects in a drawing, or where an object has none its shape; a group's title begins with its object. */
+function partsOf(drawing, names) {
+  const own = new Map([...names].map((each) => [each, { labels: [], shapes: [] }]));
+  for (const title of drawing.querySelectorAll("g > title")) {
+    const found = own.get(title.textContent.split(/[:;]/)[0].split(" ").at(-1)); // "b1: on b2", "c0-1; goal", "truck t1"
+    const [label, shape] = ["text", "rect"].map((tag) => title.parentElement.querySelector(`:scope > ${tag}`));
+    if (found && label) found.labels.push(label);
+    else if (found && shape) found.shapes.push(shape);
+  }
+  return [...own.values()].flatMap(({ labels, shapes }) => (labels.length ? labels : shapes));
 }
 
 /** What of a drawing differs from another one of its size; all of it, alone, where the size or most parts differ. */

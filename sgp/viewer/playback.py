@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import Any
@@ -39,8 +39,9 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions, features and the SVG
     elements of drawings are stored once, in lists, and referred to by index. `words` has at the same indices a sentence
-    for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `wanted` has
-    each goal in words, with the frames from which it is open, satisfied, open again, and so on.
+    for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `named` has at
+    the indices of features the objects that each names. `wanted` has each goal in words, with the frames from which it
+    is open, satisfied, open again, and so on.
 
     Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `unavailable`, the ranks of such candidates;
     `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
@@ -87,6 +88,7 @@ class _Playback:
         self.furthest = self._furthest()
         self.pictures, self.others = self._drawings()
         objects = (*self.text.constants, *self.problem.objects)
+        self.names = frozenset(each.name for each in objects)
         self.goal = self._cut(draw_goal(self.text, Scene(objects, self.states[0], self.problem.goal)))
 
     def data(self, projected: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -115,6 +117,7 @@ class _Playback:
             "atoms": list(self.atoms),
             "actions": list(self.actions),
             "features": list(self.features),
+            "named": [objects_of(each, self.names) for each in self.features],
             "words": self.sentences(words) if words.actions else None,
             "elements": list(self.elements),
             "goal": self.goal,
@@ -359,6 +362,8 @@ _PHRASES = (
 )
 _COUNTED_ATOM = re.compile(r"^atoms (.+?)(?= \(a goal|;|$)")
 _SEVERAL = re.compile(r"(\d+) of (\([^()]*\))")  # atoms of the same kind
+_OF_ANY_OBJECT = re.compile(r"(atoms|objects)\b")  # WL features, with variables x and y
+_SLOT = re.compile(r"^the slot of (\S+)$")
 _ANY = {"·": "something"}  # an unnamed object of a feature
 Numbered = Callable[[str], int]
 
@@ -376,6 +381,14 @@ def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numb
         }
         for each in (*([record] if "why" in record else []), *record.get("others", ()))
     ]
+
+
+def objects_of(feature: str, names: Container[str]) -> list[str]:
+    """The objects that a feature names: arguments of its atoms, or that of an FSF slot; variables are no objects."""
+    if _OF_ANY_OBJECT.match(feature):
+        return []
+    words = [each for atom in _ATOM.finditer(feature) for each in atom[1].split()[1:]]
+    return [each for each in dict.fromkeys([*words, *_SLOT.findall(feature)]) if each in names]
 
 
 def in_english(feature: str, words: Words) -> str:

@@ -110,7 +110,7 @@ function briefly(names) {
   });
 }
 
-/** The panel of reasons; `render(at, rank)` fills it. `emphasise` hears of the feature that is pointed at ("": none). */
+/** The panel of reasons; `render(at, rank)` fills it. `emphasise` hears of the objects of the feature that is pointed at. */
 function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const most = Math.max(0, ...rollout.steps.flatMap((step) => step.why.map((each) => each.reasons.length)));
   const english = rollout.words?.features ?? rollout.features;
@@ -118,7 +118,7 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const said = h("p", { class: "because", tabindex: "0" });
   const rows = Array.from({ length: most }, () => {
     const row = { bar: h("i"), value: h("span", { class: "number" }), feature: h("span", { class: "feature" }), values: h("span", { class: "faint" }) };
-    const [look, leave] = [() => emphasise(row.text ?? ""), () => emphasise("")];
+    const [look, leave] = [() => emphasise(row.objects ?? []), () => emphasise([])];
     row.element = h("li", { tabindex: "0", onpointerenter: look, onfocus: look, onpointerleave: leave, onblur: leave }, h("span", { class: "diverging" }, row.bar), row.value, row.feature, row.values);
     return row;
   });
@@ -151,7 +151,7 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
       row.element.style.visibility = reason ? "" : "hidden";
       if (!reason) return;
       const [feature, chosen, against, share] = reason;
-      row.text = rollout.features[feature];
+      row.objects = rollout.named[feature];
       row.bar.className = share < 0 ? "for" : "against";
       row.bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
       row.value.textContent = signed(-share);

@@ -154,6 +154,7 @@ const STYLE = `
   .sgp[data-view=explain] .ruler { flex: 1; }
   .sgp[data-view=explain] .below { grid-template-columns: minmax(0, 8fr) minmax(0, 5fr) !important; } }
 .sgp .picture text.mentioned { fill: var(--orange) !important; font-weight: 700; text-decoration: underline; stroke: var(--paper); stroke-width: 4; paint-order: stroke; }
+.sgp .picture rect.mentioned { stroke: var(--orange) !important; stroke-width: 4; stroke-opacity: 1; }
 .sgp[data-view=teach] .why { font-size: 22px; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
 @container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }
   .sgp[data-view=teach]:not(.large) .grid { grid-template-columns: minmax(0, 3fr) minmax(0, 1fr) !important; }

@@ -460,16 +460,32 @@ def test_a_tie_without_reasons_and_costs_of_equal_digits_can_be_told(open_page):
     assert len(set(costs)) == len(different) > 6
 
 
-def test_the_objects_of_a_feature_are_emphasised_on_the_board_while_it_is_pointed_at(open_page):
-    rollout = rollout_of("logistics-contrastive-jumps-aiw-p01-*")
-    data, page = playback(rollout), open_page(rollout, "#step=3")
-    mentioned = page.locator(".picture text.mentioned")
+# Gripper's labels are shortened ("10" for ball10), cells of VisitAll have none, and the numbers along its grid look like
+# counts of features.
+@pytest.mark.parametrize(
+    ("pattern", "step"),
+    [
+        ("logistics-contrastive-jumps-aiw-p01-*", 3),
+        ("gripper-contrastive-jumps-aiw-p04-*", 3),
+        ("visitall-contrastive-jumps-aiw-p001-*", 3),
+        ("gripper-state-centric-wl-xgboost-delta-p04-*", 60),
+        ("visitall-state-centric-wl-xgboost-delta-p218-solved", 60),
+    ],
+)
+def test_the_objects_of_a_feature_are_emphasised_on_the_board_while_it_is_pointed_at(open_page, pattern, step):
+    rollout = rollout_of(pattern)
+    data, page = playback(rollout), open_page(rollout, f"#step={step}", viewport={"width": 1366, "height": 1500})
+    mentioned = page.locator(".picture .mentioned")
     assert mentioned.count() == 0
-    page.locator(".reasons li").first.hover()
-    (first, *_) = data["steps"][2]["why"][0]["reasons"]
-    names = set(re.split(r"[\s(),;]+", data["features"][first[0]]))
-    assert mentioned.count() > 0
-    assert set(mentioned.all_text_contents()) <= names
+    reasons = data["steps"][step - 1]["why"][0]["reasons"]
+    for row, (feature, *_) in zip(page.locator(".reasons li:visible").all(), reasons, strict=True):
+        row.hover()
+        titles = mentioned.evaluate_all("(all) => all.map((each) => each.parentElement.firstChild.textContent)")
+        found = {re.split("[:;]", each)[0].split()[-1] for each in titles}
+        text = data["features"][feature]
+        atoms = {word for atom in re.findall(r"\(([^()]*)\)", text) for word in atom.split()[1:]}
+        assert found <= set(data["named"][feature]) <= atoms
+        assert bool(found) == (bool(atoms) and "wl" not in pattern)
     page.locator(".candidates h3").hover()
     assert mentioned.count() == 0
 

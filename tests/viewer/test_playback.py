@@ -19,7 +19,7 @@ from sgp.planning.pddl import parse_plan, read_domain, read_problem
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import Successor, replay
 from sgp.viewer.comparison import Branch, Override, branch_rows, comparison, expert_rollout, override_words
-from sgp.viewer.playback import divergences, expert_states, plateau, playback, rank_order
+from sgp.viewer.playback import divergences, expert_states, objects_of, plateau, playback, rank_order
 from tests.planning.test_planner import by_name
 from tests.recorded import recorded_file
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
@@ -282,3 +282,20 @@ def test_a_decision_has_the_rule_of_its_chosen_candidate(quick_run):
     for step, shown in zip(rollout.steps, data["steps"], strict=True):
         assert shown["because"] == step.note["because"][step.chosen]
         assert shown["because"].startswith(f"rule {step.note['rule'][step.chosen]}: goal (at ?x0 ?x1), if (")
+
+
+@pytest.mark.parametrize(
+    ("feature", "objects"),
+    [
+        ("b and 2 change, joined by (on b a), (on a 2), an open goal", ["b", "a", "2"]),
+        ("(holding 2) becomes true, a goal", ["2"]),
+        ("the slot of a", ["a"]),
+        ("2 further features together", []),
+        ("atoms (on x y), an open goal; x with 2 of (on x ·)", []),
+        ("objects", []),
+        ("log2 of the number of actions", []),
+    ],
+)
+def test_the_objects_of_a_feature_are_arguments_of_its_atoms(feature, objects):
+    """Names that look like words, variables and counts of the text are no exception."""
+    assert objects_of(feature, {"a", "b", "2", "x", "goal"}) == objects
