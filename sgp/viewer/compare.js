@@ -14,7 +14,7 @@ const COMPARE_STYLE = `
 .sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 100px; } .sgp .middle .curves text { font-size: 16px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
 .sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 110px; } .sgp .lower .map :is(.notes, .caption) { display: none; } /* the table has it */
-.sgp .lower .map text { font-size: 26px; } .sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
+.sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
 .sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(6), :nth-child(7)) { display: none; }
 @container (min-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 6fr) minmax(0, 4fr) minmax(0, 6fr); }
@@ -88,7 +88,7 @@ export function mountComparison(host, data, options = {}) {
       walk.schedule();
     };
     const table = candidatesTable({ bounds: hasBounds(side), name, inWords, pick, pickBeside, point, showAll });
-    const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]), letter: 26 });
+    const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]) });
     const below = h("div", {}, table.element, map.element);
 
     function move(at) {

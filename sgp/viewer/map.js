@@ -1,7 +1,9 @@
 // The embedding in two dimensions: training data, the path so far, the predicted point, the candidates of a step.
 
-const MAP = { width: 400, height: 270, margin: 12 };
+const MAP = { width: 400, height: 270, margin: 20 }; // a unit has at least one pixel: in a smaller box there are fewer units
 const CLOSE = 7; // units of the drawing: dots that lie so close hide each other
+const LETTER = 14; // units: the height of the labels' letters, as in the style
+const FROM_POINT = [6, 14]; // units between a point and its label
 const LEAST_VIEW = 12; // of the 1000 units of a map: what is closest up
 const ARROW = 7; // length of an arrow's head
 const SHAPES = {
@@ -29,9 +31,9 @@ const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
  *
  * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
  * `zoomed`: close up from the start. Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
- * of a step of the path that is clicked; a click on a point of training says where it comes from. `letter`: the height of the labels' letters in units.
+ * of a step of the path that is clicked; a click on a point of training says where it comes from.
  */
-function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, letter = 21 }) {
+function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) {
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
@@ -50,6 +52,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   let shown = [0, rollout.steps[0]?.chosen ?? null];
   let close = zoomed; // whether the step's points fill the map
   let place = () => [0, 0];
+  let size = [MAP.width, MAP.height]; // of the drawing in units
 
   const context = s("path", { fill: "none", stroke: "var(--faint)", "stroke-opacity": 0.45, "stroke-width": 3, "stroke-linecap": "round" });
   const line = s("polyline", { fill: "none", stroke: "var(--ink)", "stroke-opacity": 0.55, "stroke-width": 1.5, "stroke-linejoin": "round" });
@@ -57,12 +60,12 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   const nearest = s("g", {}, s("title", {}, `the nearest of the training ${map.of}`), shape("nearest"));
   const apart = s("path", { fill: "none", stroke: "var(--faint)", "stroke-width": 1.5, "stroke-dasharray": "3 3" });
   const here = s("g", {}, s("title", {}, "the state"), shape("state"));
-  const ring = s("g", { class: "coincides" }, shape("ring"));
+  const ring = s("g", { class: "coincides" }, s("title", {}, "the chosen state, which lies on the current one"), shape("ring"));
   const predicted = s("g", {}, s("title", {}, "the predicted next state"), shape("predicted"));
   const most = Math.max(...map.steps.map((step) => step.candidates.length), 0);
   const points = Array.from({ length: most }, () => {
     const each = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
-    each.label = s("text", { x: 6, y: -5 });
+    each.label = s("text");
     each.element.addEventListener("click", () => pick(each.rank));
     each.element.addEventListener("keydown", (event) => event.key === "Enter" && pick(each.rank));
     each.element.addEventListener("pointerenter", () => point(each.rank));
@@ -71,21 +74,22 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     each.element.addEventListener("blur", () => point(null));
     return each;
   });
-  const drawing = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "points", role: "group",
+  const drawing = s("svg", { class: "points", role: "group",
     "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
-    nearest, ...points.map((each) => each.element), arrow, ring, here, predicted); // prettier-ignore
-  const [ground, paths] = [[context], [line, apart]].map((drawn) => s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, ...drawn));
+    nearest, arrow, ...points.map((each) => each.element), ring, here, predicted); // prettier-ignore
+  const [ground, paths] = [[context], [line, apart]].map((drawn) => s("svg", { class: "ground", "aria-hidden": "true" }, ...drawn));
+  const layers = h("div", { class: "layers" }, ground, paths, drawing);
   const notes = h("p", { class: "notes" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
   const closer = h("button", { type: "button", "aria-pressed": String(zoomed), title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
   const caption = h("p", { class: "faint caption" });
-  const counted = h("span", { class: "counted" });
+  const chosenSign = signOf(shape("chosen"));
   const key = (sign, words) => h("span", {}, signOf(sign), words);
   const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), "training"),
     key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path"),
     ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
-    key(shape("chosen"), "chosen"), h("span", {}, signOf(shape("candidate")), "candidates", counted)]; // prettier-ignore
-  box.append(h("h3", {}, h("span", { title: `The embedding of ${map.of} in two dimensions` }, `Map of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, paths, drawing),
+    h("span", {}, chosenSign, "chosen"), key(shape("candidate"), "candidates")]; // prettier-ignore
+  box.append(h("h3", {}, h("span", { title: `The embedding of ${map.of} in two dimensions` }, `Map of ${map.of}`), closer, ...buttons), layers,
     notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
 
   function pointsOf(step) {
@@ -95,10 +99,17 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   function choose(which) {
     projection = which;
     buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === which)));
-    const held = which === "PCA" ? ` (${share} % of the variance)` : "";
-    caption.textContent = `${which} of ${map.dimensions} dimensions${held}: distances are distorted.`;
-    caption.title = `${caption.textContent} Exact costs are in the table.${
-      states ? "" : " Each point is a transition. The model learns one target direction for all states; it lies far from the data and is not drawn."}`; // prettier-ignore
+    frame(everything);
+    show(...shown);
+  }
+
+  /** The drawing has the shape of its box; in a large box its units are larger. */
+  function fit() {
+    const { clientWidth: width, clientHeight: height } = layers;
+    if (!width || !height) return; // hidden
+    const unit = Math.max(1, Math.min(width / MAP.width, height / MAP.height)); // pixels
+    size = [width / unit, height / unit];
+    for (const each of [ground, paths, drawing]) each.setAttribute("viewBox", `0 0 ${atPlace(size)}`);
     frame(everything);
     show(...shown);
   }
@@ -114,7 +125,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
   function frame(seen) {
     const first = projection === "UMAP" ? 2 : 0;
     const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => seen.reduce((best, each) => end(best, each[first + axis]), seen[0][first + axis])));
-    const inner = [MAP.width, MAP.height].map((size) => size - 2 * MAP.margin);
+    const inner = size.map((each) => Math.max(each - 2 * MAP.margin, 1));
     const scale = Math.min(...[0, 1].map((axis) => inner[axis] / Math.max(high[axis] - low[axis], LEAST_VIEW)));
     place = (each) => [0, 1].map((axis) => MAP.margin + inner[axis] / 2 + (each[first + axis] - (low[axis] + high[axis]) / 2) * scale);
     context.setAttribute("d", map.context.map((each) => `M${atPlace(place(each))}h0`).join(""));
@@ -168,15 +179,29 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     put(predicted, step?.predicted ?? null);
     const coincides = Boolean(state && chosen && between(state, chosen) < CLOSE);
     put(ring, coincides ? chosen : null);
+    chosenSign.replaceChildren(shape(coincides ? "ring" : "chosen"));
     showNearest(step, state ?? chosen);
     points.forEach((each, index) => showPoint(each, step && order[at][index], at, rank));
-    showLabels(step ? order[at] : [], at);
     const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
-    drawArrow(states ? state : path[path.length - 1], looked);
-    notes.textContent = notesOn(step, coincides, looked ? null : rank);
-    notes.title = isFar(step) ? `99 % of the training ${map.of} have another one within the distance that is compared with.` : "";
-    const [drawn, all] = [step, rollout.steps[at]].map((each) => each?.candidates.length);
-    counted.textContent = drawn === all ? "" : ` (the ${drawn} cheapest of ${all})`;
+    const from = states ? state : path[path.length - 1];
+    drawArrow(from, looked);
+    const marks = [...(step ? step.candidates.map((each) => each.slice(1)) : []), state].filter(Boolean).map((each) => boxAround(place(each), 5));
+    if (coincides) marks.push(boxAround(place(chosen), 10));
+    if (step?.predicted) marks.push(boxAround(place(step.predicted), 9));
+    if (isFar(step)) marks.push(boxAround(place(map.context[step.nearest]), 5));
+    showLabels(step ? order[at] : [], at, [...marks, ...alongLine(from, looked)]);
+    writeNotes(step, coincides, looked ? null : rank);
+    writeCaption(step?.candidates.length, rollout.steps[at]?.candidates.length);
+  }
+
+  /** How many candidates are drawn of how many, and how the points were projected; a full sentence is its title. */
+  function writeCaption(drawn, all) {
+    const pca = projection === "PCA";
+    const few = drawn === all ? "" : `${drawn} of ${all} candidates; `;
+    const fewInFull = drawn === all ? "" : ` The candidates are the ${drawn} cheapest of ${all}.`;
+    caption.textContent = `${few}${projection} of ${map.dimensions} dimensions: ${pca ? `${share} % of variance` : "distorted"}`;
+    caption.title = `${projection} of ${map.dimensions} dimensions${pca ? ` (${share} % of the variance)` : ""}: distances are distorted. Exact costs are in the table.${fewInFull}${
+      states ? "" : " Each point is a transition. The model learns one target direction for all states; it lies far from the data and is not drawn."}`; // prettier-ignore
   }
 
   const wordsOf = (candidate) => `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
@@ -197,32 +222,46 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     put(each.element, coordinates);
   }
 
-  /** The ranks of a step's points; points whose labels would overlap have one, at the chosen point or else the first. */
-  function showLabels(found, at) {
+  /** The ranks of a step's points beside them; points that lie close, or whose labels would overlap, have one label together. */
+  function showLabels(found, at, marks) {
     points.forEach((each) => (each.label.textContent = ""));
     if (!close) return;
     const groups = found.map((each, index) => {
       const candidate = rollout.steps[at].candidates[each[0]];
-      return { index, at: place(each.slice(1)), members: [candidate], words: String(candidate.rank), chosen: each[0] === rollout.steps[at].chosen };
+      return { index, points: [place(each.slice(1))], members: [candidate], words: String(candidate.rank), chosen: each[0] === rollout.steps[at].chosen };
     });
-    const width = (group) => 0.6 * letter * (group.words.length + 0.5);
-    const leftward = (group) => group.at[0] + 6 + width(group) > MAP.width;
-    const start = (group) => group.at[0] + (leftward(group) ? -6 - width(group) : 6);
-    const overlap = (one, other) => Math.abs(one.at[1] - other.at[1]) < 0.8 * letter &&
-      start(one) < start(other) + width(other) && start(other) < start(one) + width(one); // prettier-ignore
-    const pair = () => groups.flatMap((one, first) => groups.slice(first + 1).map((other) => [one, other])).find((both) => overlap(...both));
-    for (let both = pair(); both; both = pair()) {
+    for (let both = tooClose(groups, marks); both; both = tooClose(groups, marks)) {
       const [kept, gone] = both[1].chosen ? [both[1], both[0]] : both;
+      kept.points.push(...gone.points);
       kept.members = [...kept.members, ...gone.members].sort((one, other) => one.rank - other.rank);
       kept.words = rangesOf(kept.members, () => "");
       groups.splice(groups.indexOf(gone), 1);
     }
-    for (const group of groups) {
-      const { label } = points[group.index];
-      label.textContent = group.words;
-      label.setAttribute("x", leftward(group) ? -6 : 6);
-      label.setAttribute("text-anchor", leftward(group) ? "end" : "start");
+    for (const { index, words, points: own, box: [left, , , bottom] } of groups) {
+      const { label } = points[index];
+      label.textContent = words;
+      label.setAttribute("x", (left - own[0][0]).toFixed(1));
+      label.setAttribute("y", (bottom - own[0][1]).toFixed(1));
     }
+  }
+
+  /** Places the labels of groups of points where they cover the least of the marks; two groups that need one label, or none. */
+  function tooClose(groups, marks) {
+    const apart = (one, other) => Math.min(...one.points.flatMap(([x, y]) => other.points.map(([left, top]) => Math.hypot(x - left, y - top))));
+    const pairs = groups.flatMap((one, first) => groups.slice(first + 1).map((other) => [one, other]));
+    const near = pairs.find((both) => apart(...both) < CLOSE);
+    if (near) return near;
+    const placed = [];
+    for (const group of [...groups].sort((one, other) => other.chosen - one.chosen || one.members[0].rank - other.members[0].rank)) {
+      const covered = (box) => marks.reduce((sum, each) => sum + overlapOf(box, each), 0) + 20 * placed.reduce((sum, each) => sum + overlapOf(wider(box), each.box), 0);
+      const boxes = group.points.flatMap((each) => boxesBeside(each, group.words)).filter(([left, top, right, bottom]) => left >= 0 && top >= 0 && right <= size[0] && bottom <= size[1]);
+      const costs = boxes.map(covered);
+      group.box = boxes[costs.indexOf(Math.min(...costs))] ?? boxesBeside(group.points[0], group.words)[0];
+      const other = placed.find((each) => overlapOf(wider(group.box), each.box) > 0);
+      if (other) return [other, group];
+      placed.push(group);
+    }
+    return null;
   }
 
   /** From the state, or the transition before, to the candidate that is looked at. */
@@ -232,11 +271,20 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     if (!long) return;
     const [[x, y], [left, top]] = [place(to), place(from)];
     const turn = Math.atan2(y - top, x - left);
-    const heads = [turn + 2.6, turn - 2.6].map((each) => atPlace([x + ARROW * Math.cos(each), y + ARROW * Math.sin(each)]));
-    arrow.setAttribute("d", `M${atPlace([left, top])}L${atPlace([x, y])}M${heads[0]}L${atPlace([x, y])}L${heads[1]}`);
+    const [tip, edge] = [x - 5 * Math.cos(turn), y - 5 * Math.sin(turn)]; // the edge of the point
+    const heads = [turn + 2.6, turn - 2.6].map((each) => atPlace([tip + ARROW * Math.cos(each), edge + ARROW * Math.sin(each)]));
+    arrow.setAttribute("d", `M${atPlace([left, top])}L${atPlace([tip, edge])}M${heads[0]}L${atPlace([tip, edge])}L${heads[1]}`);
   }
 
-  const isShown = (found) => place(found).every((value, axis) => value >= 0 && value <= [MAP.width, MAP.height][axis]);
+  /** Small boxes along the line between two points, which labels leave free; none where one is missing. */
+  function alongLine(from, to) {
+    if (!from || !to) return [];
+    const [[x, y], [left, top]] = [place(to), place(from)];
+    const count = Math.min(200, Math.ceil(between(from, to) / 4)); // a step of the map can be long
+    return Array.from({ length: count }, (_, each) => boxAround([left + ((x - left) * each) / count, top + ((y - top) * each) / count], 2));
+  }
+
+  const isShown = (found) => place(found).every((value, axis) => value >= 0 && value <= size[axis]);
   const isFar = (step) => step && map.usual !== null && step.distance > map.usual;
 
   function showNearest(step, own) {
@@ -245,22 +293,41 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false, le
     apart.setAttribute("d", found ? `M${atPlace(place(own))}L${atPlace(place(found))}` : "");
   }
 
-  /** `missing`: a rank that is looked at and not on the map, or null. */
-  function notesOn(step, coincides, missing) {
-    const notes = step && missing !== null ? [`Rank ${missing + 1} is not on the map.`] : [];
-    if (isFar(step)) notes.push(`Far from training: the nearest of its ${map.of} (${isShown(map.context[step.nearest]) ? "×" : "out of view"}) is ${farther(step.distance, map.usual)}.`);
-    if (coincides) notes.push("Ring: the chosen state lies on the current one.");
-    return notes.join(" ");
+  /** One line, whose title has the rest. `missing`: a rank that is looked at and not on the map, or null. */
+  function writeNotes(step, coincides, missing) {
+    const found = step && missing !== null ? [[`Rank ${missing + 1} is not on the map.`, ""]] : [];
+    if (isFar(step)) found.push(farther(isShown(map.context[step.nearest]) ? "×" : "× out of view", step.distance, map.usual, map.of));
+    if (coincides) found.push(["Ring: the chosen state lies on the current one.", ""]);
+    notes.textContent = found.map(([words]) => words).join(" ");
+    notes.title = found.map((words) => words.filter(Boolean).join(" ")).join("\n");
   }
 
   drawing.addEventListener("click", clicked);
   choose(projection);
+  new ResizeObserver(fit).observe(layers);
   return { element: box, show, zoom, choose: (which) => projections.includes(which) && choose(which) };
 }
 
-/** A distance beside the 99th percentile of distances between a training point and the next one. */
-function farther(distance, usual) {
-  return usual > 0 ? `${(distance / usual).toFixed(1)} times as far as 99 % of them are from their nearest neighbour` : "apart, while the training points coincide";
+/** A distance from the training data beside the 99th percentile of distances there: in brief, and what is compared. */
+function farther(sign, distance, usual, of) {
+  if (usual <= 0) return [`Far from training (${sign}), whose points coincide.`, ""];
+  return [`Far from training: ${(distance / usual).toFixed(1)} times as far as usual (${sign}).`,
+    `The nearest of the training ${of} is that much farther away than 99 % of them are from their nearest neighbour.`]; // prettier-ignore
+}
+
+// Boxes are [left, top, right, bottom].
+const boxAround = ([x, y], half) => [x - half, y - half, x + half, y + half];
+const wider = ([left, top, right, bottom]) => [left - 2, top - 2, right + 2, bottom + 2];
+const overlapOf = (one, other) => Math.max(0, Math.min(one[2], other[2]) - Math.max(one[0], other[0])) * Math.max(0, Math.min(one[3], other[3]) - Math.max(one[1], other[1]));
+
+/** Where a label can stand beside a point, the first choice first. */
+function boxesBeside([x, y], words) {
+  const [wide, high] = [0.6 * LETTER * (words.length + 0.3), 0.75 * LETTER];
+  return FROM_POINT.flatMap((away) => {
+    const [right, left, above, below, middle] = [x + away, x - away - wide, y - away + 1, y + away + high - 1, y + high / 2];
+    const corners = [[right, above], [right, below], [left, above], [left, below], [right + 2, middle], [left - 2, middle], [x - wide / 2, above - 2], [x - wide / 2, below + 2]];
+    return corners.map(([start, base]) => [start, base - high, start + wide, base]);
+  });
 }
 
 /** The ranks of candidates in order, those with a sign by themselves, runs of others as a range: `1–3 4✔ 5◆`. */

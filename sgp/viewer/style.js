@@ -32,7 +32,7 @@ const STYLE = `
 .sgp .lapses .mistake { fill: var(--orange); stroke: none; } .sgp .lapses .dead-end { stroke: var(--ink); stroke-width: 2; }
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; white-space: nowrap; }
 .sgp .why { margin: 0; min-height: 20px; }
-.sgp.compare .why { margin-bottom: 10px; } .sgp.compare .counted { display: none; }
+.sgp.compare .why { margin-bottom: 10px; }
 .sgp .words, .sgp .written { margin: 0; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .note p { margin: 4px 0 0; max-height: 60px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; } .sgp .note textarea { width: 100%; box-sizing: border-box; font: inherit; }
 .sgp .noted code::after { content: " ✎" / ", with a note"; font-family: system-ui, sans-serif; }
@@ -100,15 +100,14 @@ const STYLE = `
 .sgp .map h3 { display: flex; gap: 6px; align-items: center; } .sgp .map h3 span { flex: 1; }
 .sgp .map h3 button { min-height: 24px; padding: 0 8px; }
 .sgp .map .layers { position: relative; aspect-ratio: 400 / 270; min-height: 0; }
-.sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; overflow: visible; } /* a name at the edge */
+.sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; }
 .sgp .map svg.ground { position: absolute; inset: 0; width: 100%; height: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
 .sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
-.sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sgp .map .notes { min-height: 17px; max-height: 51px; overflow: hidden; }
-.sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
-.sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
+.sgp .map :is(.notes, .caption) { height: 17px; flex: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 4px; justify-content: space-between; font-size: 11.5px; }
+.sgp .map .legend svg { width: 12px; height: 12px; vertical-align: -1px; margin-right: 2px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
-.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 21px var(--st-font, system-ui, sans-serif); fill: var(--ink); }
+.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 14px var(--st-font, system-ui, sans-serif); fill: var(--ink); stroke: var(--paper); stroke-width: 3; paint-order: stroke; }
 .sgp .ruler svg { width: 100%; height: auto; display: block; } .sgp .ruler .tick { cursor: pointer; }
 .sgp .lanes text { font: 12px var(--st-font, system-ui, sans-serif); fill: var(--ink); } .sgp .lanes text.faint { fill: var(--faint); }
 .sgp .lanes svg { width: 100%; height: auto; display: block; } .sgp .lanes .kept { cursor: pointer; } .sgp .lanes[hidden] { display: none; }

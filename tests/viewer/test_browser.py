@@ -251,7 +251,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     page.get_by_role("button", name="PCA").click()
     assert page.locator(".map [aria-pressed=true]").all_inner_texts() == ["zoom", "PCA"]
     assert [point.get_attribute("transform") for point in points.all()] != before
-    assert "75 % of the variance" in page.locator(".map").inner_text()
+    assert "75 % of variance" in page.locator(".map").inner_text()
     points.first.focus()
     words = points.first.get_attribute("aria-label")
     assert page.locator("tr.pointed td").first.inner_text() == "2"
@@ -265,6 +265,10 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     assert points.count() == 0
 
 
+def notes_of(page):
+    return page.locator(".map .notes").text_content()
+
+
 def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hostile):
     """A chosen state at the position of the state is a ring around it; a far nearest training point is marked."""
     file = map_file(hostile.source)
@@ -273,20 +277,20 @@ def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hosti
     step["candidates"] = {"1": step["state"]}
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    notes = page.locator(".map .notes")
-    assert notes.inner_text() == "Ring: the chosen state lies on the current one."
-    assert "candidates (the 1 cheapest of 2)" in page.locator(".map .legend").inner_text()
+    assert notes_of(page) == "Ring: the chosen state lies on the current one."
+    assert page.locator(".map .caption").inner_text().startswith("1 of 2 candidates; ")
     assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
     press(page, "2")
     page.get_by_text("Rank 2 is not on the map.").wait_for()
     made["usual"], step["distance"], step["nearest"] = 2, 5, 1
     file.write_text(json.dumps(made))
     page = open_page(hostile)
-    far = ") is 2.5 times as far as 99 % of them are from their nearest neighbour."
-    assert far in page.locator(".map .notes").inner_text()
+    assert notes_of(page).startswith("Far from training: 2.5 times as far as usual (\u00d7 out of view). Ring: ")
+    assert page.locator(".map svg.points").evaluate("(each) => getComputedStyle(each).overflow") == "hidden"
+    assert "than 99 % of them are from their nearest neighbour." in page.locator(".map .notes").get_attribute("title")
     step["distance"] = 1.5
     file.write_text(json.dumps(made))
-    assert "Far from training" not in open_page(hostile).locator(".map .notes").inner_text()
+    assert "Far from training" not in notes_of(open_page(hostile))
 
 
 @pytest.mark.parametrize(
@@ -363,6 +367,52 @@ def test_labels_of_the_map_do_not_overlap_and_name_every_point(open_page, blocks
             assert across <= 1 or down <= 4, "a line is higher than its digits"
         press(page, "k")
     assert joined
+
+
+STATE_CENTRIC = [
+    "gripper-state-centric-wl-xgboost-delta-p04-*",
+    "blocksworld-state-centric-wl-xgboost-delta-p08-solved",
+    "logistics-state-centric-wl-xgboost-delta-p02-*",
+]
+# Of a step: the smallest letters, the map's share of its panel, its labels that touch others, marks or the edge.
+LABELS = """() => {
+    const box = (each) => each.getBoundingClientRect();
+    const all = (where) => [...document.querySelectorAll(where)];
+    const written = all(".picture text, .map svg.points text").filter((each) => each.textContent);
+    const labels = written.filter((each) => each.closest(".point")).map(box)
+      .map(({ left, right, top, bottom }) => ({ left, right, top: top + 3, bottom: bottom - 4 })); // digits alone
+    const marks = all(".map svg.points :is(.candidate, .chosen, .state)")
+      .filter((each) => each.checkVisibility({ visibilityProperty: true })).map(box);
+    const meet = (one, other) => one !== other && one.left < other.right && other.left < one.right &&
+      one.top < other.bottom && other.top < one.bottom;
+    const count = (others) => labels.filter((each) => others.some((other) => meet(each, other))).length;
+    const frame = box(document.querySelector(".map .layers"));
+    const inside = (each) => each.left >= frame.left && each.right <= frame.right &&
+      each.top >= frame.top && each.bottom <= frame.bottom;
+    const letters = (each) => parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().d;
+    return { smallest: Math.min(...written.map(letters)),
+      share: frame.height / box(document.querySelector(".map")).height,
+      overlaps: count(labels), covered: count(marks), outside: labels.filter((each) => !inside(each)).length,
+      lines: all(".map p").map((each) => each.clientHeight) };
+}"""
+
+
+@pytest.mark.parametrize("pattern", STATE_CENTRIC)
+def test_labels_of_every_step_have_ten_pixels_and_those_of_the_map_touch_neither_marks_nor_each_other(
+    open_page, pattern
+):
+    page, covered = open_page(rollout_of(pattern), viewport={"width": 1366, "height": 768}), 0
+    last = int(page.locator("input[type=range]").get_attribute("max"))
+    for step in range(last + 1):
+        expect_step(page, step)
+        found = page.evaluate(LABELS)
+        assert found["smallest"] >= 10.2, step
+        assert found["share"] > 0.6, step
+        assert found["overlaps"] == found["outside"] == 0, step
+        assert max(found["lines"]) <= 18, step
+        covered += found["covered"]
+        press(page, "k")
+    assert covered <= 0.02 * last, "where points lie all around"
 
 
 def _visited_ties(step):
@@ -460,8 +510,8 @@ def test_a_tie_without_reasons_and_costs_of_equal_digits_can_be_told(open_page):
     assert len(set(costs)) == len(different) > 6
 
 
-# Gripper's labels are shortened ("10" for ball10), cells of VisitAll have none, and the numbers along its grid look like
-# counts of features.
+# Gripper's labels are shortened ("10" for ball10), cells of VisitAll have none, and the numbers along its grid look
+# like counts of features.
 @pytest.mark.parametrize(
     ("pattern", "step"),
     [
