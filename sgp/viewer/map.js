@@ -330,13 +330,13 @@ function boxesBeside([x, y], words) {
   });
 }
 
-/** The ranks of candidates in order, those with a sign by themselves, runs of others as a range: `1–3 4✔ 5◆`. */
+/** The ranks of candidates in order, runs of those with the same sign, or none, as a range: `1–3 4✔ 5–7◆`. */
 function rangesOf(group, signs) {
   const parts = [];
   for (const each of group) {
     const sign = signs(each);
     const before = parts.at(-1);
-    if (before && !before.sign && !sign && before.last === each.rank - 1) before.last = each.rank;
+    if (before && before.sign === sign && before.last === each.rank - 1) before.last = each.rank;
     else parts.push({ first: each.rank, last: each.rank, sign });
   }
   return parts.map(({ first, last, sign }) => `${first}${last > first ? `–${last}` : ""}${sign}`).join(" ");

@@ -11,6 +11,7 @@ import sgp
 from sgp.datasets.recorded import atom_of, map_file, read_recorded
 from sgp.domains import draw_series
 from sgp.domains.domain import Scene
+from sgp.viewer.export import script
 from sgp.viewer.playback import playback
 from tests.browsing import expect, expect_playing_beyond, expect_step, lane_words, press
 from tests.recorded import recorded_file
@@ -540,6 +541,15 @@ def test_the_objects_of_a_feature_are_emphasised_on_the_board_while_it_is_pointe
     assert mentioned.count() == 0
 
 
+def test_the_sentence_on_a_choice_names_the_first_optimal_action_and_counts_the_others(open_page):
+    rollout = rollout_of("gripper-state-centric-wl-xgboost-delta-p04-*")
+    step = playback(rollout)["steps"][59]
+    page = open_page(rollout, "#step=60", viewport={"width": 1366, "height": 768})
+    said = page.locator(".why")
+    assert said.inner_text().endswith(f"(pick ball17 rooma left) \u2026 ({len(step['best'])} in all).")
+    assert said.evaluate("(each) => each.scrollHeight <= each.clientHeight")
+
+
 def test_the_current_state_is_on_the_ruler_at_its_distance_from_the_prediction(open_page):
     rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
     step = playback(rollout)["steps"][21]
@@ -552,6 +562,78 @@ def test_the_current_state_is_on_the_ruler_at_its_distance_from_the_prediction(o
     left, wide = 16, 290
     assert place == pytest.approx(left + wide * step["state_cost"] / furthest, abs=0.1)
     assert step["state_cost"] > chosen
+
+
+# Of some steps of a rollout: the ticks of the ruler (place, ranks from 1), its labels and numbers.
+RULER = """([rollout, places]) => {
+    SCRIPT
+    const host = document.createElement("div");
+    host.className = "sgp";
+    host.style.width = "316px"; // as in a window of 1366 pixels
+    const style = document.createElement("style");
+    style.textContent = STYLE;
+    const ruler = drawRuler(rollout, { name: () => "", pick: () => null });
+    host.append(style, ruler.element);
+    document.body.replaceChildren(host);
+    const ranks = (tick) => tick.querySelector("title").textContent.split("\\n").map((each) => parseInt(each.slice(5)));
+    return places.map((at) => {
+        ruler.show(at, rollout.steps[at].chosen, false);
+        const ticks = [...host.querySelectorAll(".tick")];
+        return [ticks.filter((each) => each.querySelector("line")).map((each) =>
+            [Number(each.querySelector("line").getAttribute("x1")), ranks(each)]),
+          ticks.filter((each) => each.querySelector("text")).map((each) => {
+            const { x, y, width } = each.querySelector("text").getBBox();
+            return [each.querySelector("text").textContent, ranks(each), x, x + width, y];
+          }), [...host.querySelectorAll("svg > text")].map((each) => each.textContent)];
+    });
+}"""
+
+
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_nearest_on_the_ruler_is_the_nearest_in_truth_and_labels_neither_touch_nor_name_others(browser, every):
+    page, steps = browser.new_page(), 0
+    drawn = RULER.replace("SCRIPT", re.sub("^export (default )?", "", script("player"), flags=re.MULTILINE))
+    for found in sgp.recorded_rollouts().rollouts:
+        if found.about.method != "state-centric":
+            continue
+        rollout = playback(found)
+        places = range(0, len(rollout["steps"]), every)
+        data = {"steps": rollout["steps"]}
+        for at, shown in zip(places, page.evaluate(drawn, [data, list(places)]), strict=True):
+            _check_ruler(rollout["steps"][at], *shown)
+            steps += 1
+    assert steps > 5000 / every
+    page.close()
+
+
+def _check_ruler(step, ticks, labels, ends):
+    costs = {each["rank"]: each["cost"] for each in step["candidates"] if each["cost"] is not None}
+    marks = {each["rank"]: each["marks"] for each in step["candidates"]}
+    place = {rank: x for x, ranks in ticks for rank in ranks}
+    assert len(place) >= min(12, len(costs))
+    assert costs[min(place, key=place.get)] == pytest.approx(min(costs.values()), rel=1e-3)
+    ordered = sorted(place, key=costs.get)
+    assert [place[each] for each in ordered] == sorted(place.values())
+    assert len(set(ends)) == len(ends), "each number stands once"
+    signs = {
+        rank: "\u2714" * (rank - 1 == step["chosen"])
+        + "\u25b2" * ("expert" in marks[rank])
+        + "\u25c6" * (rank - 1 in step.get("best", ()))
+        for rank in place
+    }
+    named = {}
+    for words, ranks, *_ in labels:
+        for first, last, sign in re.findall("(\\d+)\u2013?(\\d*)(\\D*)(?: |$)", words):
+            for rank in range(int(first), int(last or first) + 1):
+                named[rank] = sign.strip()
+                assert rank in ranks
+    assert named.items() <= signs.items()
+    assert {rank for rank, sign in signs.items() if sign} <= set(named)
+    for one, other in combinations(labels, 2):
+        assert one[4] != other[4] or one[3] < other[2] or other[3] < one[2], (one, other)
+    for _, ranks, left, right, _ in labels:
+        assert min(abs(place[each] - end) for each in ranks for end in (left, right)) < 60
+        assert -1 <= left < right <= 321
 
 
 def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_there(open_page):
