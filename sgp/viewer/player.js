@@ -198,7 +198,8 @@ export function mount(host, rollout, options = {}) {
     const mark = marks?.find((each) => each.place === walk.at);
     if (asks(walk.at)) return [`The rollout's choice at step ${walk.at + 1} ${mark.kind === "dead end" ? "leads into a dead end" : mark.words}. Select an action that does not.`];
     const loss = rank === step.chosen && mark ? mark.words : lossInWords(rollout.frames[walk.at].left, step.candidates[rank]);
-    const better = rank === step.chosen && mark && step.best.length ? `; proved to be on a shortest plan: ${step.best.map((each) => `${actions(step.candidates[each])} (rank ${each + 1})`).join(" or ")}` : "";
+    const [best, ...equal] = rank === step.chosen && mark ? step.best : [];
+    const better = best === undefined ? "" : `; optimal: ${actions(step.candidates[best])} ${equal.length ? `… (${equal.length + 1} in all)` : `(rank ${best + 1})`}`;
     const gaveAway = loss ? `; ${loss}${better}` : "";
     return [rank === step.chosen ? "Chosen " : "Selected ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }

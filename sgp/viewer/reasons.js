@@ -40,7 +40,7 @@ function saidOfChosen(step, candidate, rank) {
   const same = step.candidates.filter((each, place) => place !== rank && each.marks.includes("visited") && costsAlike(step, each)).length;
   const ties = same ? `; ${plural(same, "equally cheap candidate")} already visited` : "";
   const next = step.next === null ? null : step.candidates[step.next];
-  const beyond = next?.cost > candidate.cost ? ` (the next available candidate, rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more)` : "";
+  const beyond = next?.cost > candidate.cost ? ` (next available: rank ${next.rank}, costs ${number(next.cost - candidate.cost)} more)` : "";
   if (candidate.marks.includes("forced")) return "; an override, not the choice of the model";
   if (candidate.marks.includes("goal")) return "; it reaches the goal and ends the search";
   if (cheaper.some((each) => !unavailable.has(each.rank - 1))) {

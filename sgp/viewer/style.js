@@ -112,10 +112,10 @@ const STYLE = `
 .sgp .lanes text { font: 12px var(--st-font, system-ui, sans-serif); fill: var(--ink); } .sgp .lanes text.faint { fill: var(--faint); }
 .sgp .lanes svg { width: 100%; height: auto; display: block; } .sgp .lanes .kept { cursor: pointer; } .sgp .lanes[hidden] { display: none; }
 .sgp .beside { display: flex; flex-direction: column; gap: 8px; min-width: 0; min-height: 0; } .sgp .beside > * { flex: none; } .sgp .beside > :last-child { flex: 1; }
-.sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
+.sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; line-height: 1.25; }
 .sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
 .sgp .coverage tbody th { font-weight: 400; color: var(--ink); max-width: 0; white-space: nowrap; } .sgp .coverage tbody th, .sgp .coverage th small { overflow: hidden; text-overflow: ellipsis; } .sgp .coverage th:first-child { width: 38%; min-width: 96px; }
-.sgp .coverage :is(th, td) { padding-right: 4px; } .sgp .coverage thead th { font-size: 11px; } .sgp .coverage thead small { white-space: normal; } .sgp .coverage table { table-layout: auto; }
+.sgp .coverage :is(th, td) { padding: 1px 4px 1px 0; } .sgp .coverage thead th { font-size: 11px; } .sgp .coverage thead small { white-space: normal; } .sgp .coverage table { table-layout: auto; }
 .sgp .coverage td b { font-weight: 400; } .sgp .coverage .own { background: var(--here); } .sgp .coverage .own th, .sgp .coverage .own b { font-weight: 700; }
 .sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
@@ -140,7 +140,7 @@ const STYLE = `
   .sgp:not(.large) .side { display: flex; flex-direction: column; }
   .sgp:not(.large) .pictures section { display: flex; flex-direction: column; } .sgp:not(.large) .picture { height: auto; flex: 1; }
   .sgp:not(.large) .map .layers { aspect-ratio: auto; flex: 1; }
-  .sgp .choice { flex: none; } .sgp .choice .why { height: 60px; overflow: auto; } .sgp .reasons { flex: none; }
+  .sgp .choice { flex: none; } .sgp .choice .why { height: 60px; overflow: auto; font-size: 13px; line-height: 20px; } .sgp .reasons { flex: none; }
   .sgp:not(.large) .candidates { max-height: none; flex: 1; } .sgp:not(.large) .coverage { max-height: none; }
   .sgp .plan { height: 220px; } }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .choose { max-width: 150px; } }
@@ -154,7 +154,7 @@ const STYLE = `
   .sgp[data-view=explain] .below { grid-template-columns: minmax(0, 8fr) minmax(0, 5fr) !important; } }
 .sgp .picture text.mentioned { fill: var(--orange) !important; font-weight: 700; text-decoration: underline; stroke: var(--paper); stroke-width: 4; paint-order: stroke; }
 .sgp .picture rect.mentioned { stroke: var(--orange) !important; stroke-width: 4; stroke-opacity: 1; }
-.sgp[data-view=teach] .why { font-size: 22px; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
+.sgp[data-view=teach] .why { font-size: 22px; line-height: 1.4; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }
 @container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }
   .sgp[data-view=teach]:not(.large) .grid { grid-template-columns: minmax(0, 3fr) minmax(0, 1fr) !important; }
   .sgp[data-view=explain] .reasons { flex: 1 !important; } }

@@ -184,10 +184,11 @@ def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(p
     page.set_viewport_size({"width": 1360, "height": 1000})
 
 
-def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_the_screen(page, address):
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper"])
+def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_the_screen(page, address, domain):
     page.set_viewport_size({"width": 1366, "height": 768})
-    model = recorded("solved", "blocksworld", "state-centric").about.model
-    page.goto(f"{address}/rollout?domain=blocksworld&model={model} (solved)&step=5".replace(" ", "+"))
+    model = recorded("solved", domain, "state-centric").about.model
+    page.goto(f"{address}/rollout?domain={domain}&model={model} (solved)&step=5".replace(" ", "+"))
     page.wait_for_selector('.sgp[data-step="4"]')
     for part in (".pictures", ".map", ".ruler", ".lanes", ".coverage .own"):
         box = page.locator(f".sgp {part}").bounding_box()
@@ -195,6 +196,8 @@ def test_the_lanes_of_a_beam_leave_board_map_and_the_own_row_of_the_coverage_on_
         assert box["y"] + box["height"] <= 768, (part, box)
     heads, own = page.locator(".coverage thead").bounding_box(), page.locator(".coverage .own").bounding_box()
     assert heads["y"] + heads["height"] <= own["y"] + 1
+    scroll = page.locator(".coverage .scroll").bounding_box()
+    assert own["y"] + own["height"] <= scroll["y"] + scroll["height"], "all of the row is in sight"
     sizes = page.locator(".sgp .lanes text").evaluate_all(LETTERS)
     assert len(sizes) > 3
     assert min(sizes) >= 10
