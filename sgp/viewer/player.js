@@ -90,8 +90,11 @@ export function mount(host, rollout, options = {}) {
   const words = h("p", { class: "words", hidden: !english });
   const written = h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) });
   const plan = h("ol", { class: "scroll plan" });
+  const planPanel = h("section", { class: "planned" }, h("h3", {}, "Plan"), plan);
   const notes = stepNotes(rollout.notes ?? {}, options.onNote, markNoted);
   const mapless = !rollout.map?.steps && !covered; // its room is for the pictures
+  const side = h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, notes.element, written), table.element, reasons.element);
+  const below = h("div", { class: `more ${mapless ? "" : "two"}` }, mapless ? "" : curves, planPanel);
   const root = h(
     "div",
     { class: `sgp ${mapless ? "mapless" : ""} ${marks?.length ? "marked" : ""}`, tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
@@ -115,8 +118,8 @@ export function mount(host, rollout, options = {}) {
     ),
     h("div", { class: "grid" },
       h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, h("div", { class: "beside" }, ruler.element, covered ? covered.element : mapless ? curves : ""))),
-      h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, notes.element, written), table.element, reasons.element)),
-    h("div", { class: `more ${mapless ? "" : "two"}` }, mapless ? "" : curves, h("section", {}, h("h3", {}, "Plan"), plan)),
+      side),
+    below,
     walk.help,
   ); // prettier-ignore
   const taken = rollout.steps.map((step) => step.candidates[step.chosen]);
@@ -184,6 +187,7 @@ export function mount(host, rollout, options = {}) {
     map.show(at, rank);
     ruler.show(at, rank, asks(at));
     lanes.show(at);
+    fillEnd(!step);
     if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
     walk.describe(`${at} ${rank} ${asks(at)}`, ...sentence(step, rank));
     words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
@@ -191,6 +195,17 @@ export function mount(host, rollout, options = {}) {
     renderWritten(step);
     // Scrolling asks where things are: last, so that the browser lays the page out once.
     reveal([[plan, planButtons[at]], ...(row && pointed === null ? [[table.scroll, row, 26]] : [])]);
+  }
+
+  /** At the end, the plan takes the place of the candidates and reasons, of which there are none. */
+  function fillEnd(ended) {
+    root.classList.toggle("ended", ended);
+    ruler.element.hidden = ended && lanes.element.hidden;
+    const place = ended ? side : below;
+    if (planPanel.parentElement === place) return;
+    const focused = root.getRootNode().activeElement;
+    place.append(planPanel);
+    if (planPanel.contains(focused)) focused.focus({ preventScroll: true }); // moving takes the focus away
   }
 
   function sentence(step, rank) {

@@ -66,7 +66,6 @@ function unavailableInWords(step) {
 
 /** Why there are no reasons against a candidate, or "" where there are some. */
 function unexplained(step, other) {
-  if (!step) return "Rollout finished.";
   if (step.because) return `Chosen by ${step.because}.`;
   if (other === null) return step.candidates.length === 1 ? "This was the only candidate." : `No other candidate was available: ${unavailableInWords(step)}.`;
   if (explanationOf(step, other)) return "";
@@ -136,7 +135,8 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
 
   function render(at, rank) {
     const step = rollout.steps[at];
-    const other = step ? comparedWith(step, rank) : null;
+    if (!step) return; // at the end the panel is hidden
+    const other = comparedWith(step, rank);
     const missing = unexplained(step, other);
     const sentence = (inBrief) => missing || reasonsInWords(step, other, name, (each) => english[each], inBrief);
     said.textContent = sentence(true);

@@ -19,7 +19,8 @@ function drawRuler(rollout, { name, pick }) {
     drawing.replaceChildren();
     const listed = (step?.candidates ?? []).filter((each, place) => each.cost !== null && (place < RULED || place === step.chosen || place === rank || each.marks.includes("expert")));
     const part = listed.length < (step?.candidates.length ?? 0) ? ` (${listed.length} of ${step.candidates.length})` : "";
-    title.textContent = !step ? "Rollout finished" : `${predicts ? "Distance from the prediction" : "Cost of the candidates"}${part}`;
+    title.textContent = !step ? "Beam" : `${predicts ? "Distance from the prediction" : "Cost of the candidates"}${part}`;
+    drawing.style.display = step ? "" : "none"; // at the end only the lanes below remain
     if (!listed.length) return;
     const costs = listed.map((each) => each.cost);
     const state = step.state_cost ?? step.candidates.find((each) => !each.add?.length && !each.delete?.length)?.cost ?? null;

@@ -158,6 +158,8 @@ const STYLE = `
 @container (min-width: 860px) { .sgp:is([data-view=step], [data-view=teach]):not(.large) .main { grid-template-rows: minmax(0, 1fr) !important; }
   .sgp[data-view=teach]:not(.large) .grid { grid-template-columns: minmax(0, 3fr) minmax(0, 1fr) !important; }
   .sgp[data-view=explain] .reasons { flex: 1 !important; } }
+.sgp.ended .side :is(.candidates, .reasons) { display: none; } .sgp[data-view=teach] .side .planned { display: none; }
+@container (min-width: 860px) { .sgp:not(.large) .side .planned { flex: 1; display: flex; flex-direction: column; } .sgp:not(.large) .side .plan { height: auto; max-height: none; flex: 1; } }
 .sgp.large .picture { height: 80vh; }
 .sgp.compare .picture { height: clamp(200px, 26cqw, 420px); }
 `;

@@ -659,6 +659,29 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
     assert page.locator(".lanes").bounding_box()["y"] + page.locator(".lanes").bounding_box()["height"] <= 768
 
 
+def test_at_the_end_the_plan_stands_where_the_candidates_were_and_no_panel_is_blank(open_page):
+    page = open_page(rollout_of("logistics-contrastive-jumps-aiw-p01-*"), viewport={"width": 1366, "height": 768})
+    place = page.locator(".candidates").bounding_box()
+    page.locator(".plan button").last.click()
+    page.wait_for_selector(".sgp.ended")
+    assert page.locator(".plan button").last.evaluate("(each) => each.getRootNode().activeElement === each")
+    assert page.locator(".sgp").inner_text().count("ends here") == 1
+    page.evaluate("scrollTo(0, 0)")
+    plan = page.locator(".planned").bounding_box()
+    assert (plan["x"], plan["y"]) == (place["x"], place["y"])
+    shown = page.locator(".sgp section:visible")
+    assert all(shown.evaluate_all("(all) => all.map((each) => each.querySelector('svg, ol, p:not(:empty)') !== null)"))
+    for part in (".candidates", ".reasons", ".ruler > svg"):
+        assert not page.locator(part).is_visible(), part
+    assert page.locator(".lanes").is_visible()
+    press(page, "ArrowLeft")
+    page.wait_for_selector(".sgp:not(.ended)")
+    assert page.locator(".candidates").bounding_box() == place
+    assert page.locator(".more .planned").count() == 1
+    page = open_page(rollout_of("gripper-random-successor-*"), "#step=end", viewport={"width": 1366, "height": 768})
+    assert not page.locator(".ruler").is_visible(), "without a beam nothing of it remains"
+
+
 def test_no_lanes_are_drawn_where_no_beam_was_recorded(open_page, blocks):
     steps = [{name: value for name, value in each.items() if name not in ("beam", "lane")} for each in blocks.steps]
     assert not open_page(replace(blocks, loaded=steps)).locator(".lanes").is_visible()
