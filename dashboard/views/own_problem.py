@@ -21,12 +21,14 @@ from sgp.wording import counted
 
 PAGE = "own problem"
 REFERENCE = "own reference"  # a job of its own: another one may be submitted before it has ended
+BOXES = "own boxes"  # whose failures are shown beside the boxes, others beside the buttons
 PARTS = ("domain", "problem", "plan")
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 AROUND, SHOWN = 6, 3_000  # lines shown around an error; characters of a text that are shown
-LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
+LARGEST_FILE = 1_000_000  # characters of one text, and of all training problems
+LARGEST_UPLOAD = 1  # LARGEST_FILE in MB, which the browser checks
 STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
 COSTS = """Only differences between the costs of candidates of one state have a meaning. Of contrastive-jumps, a cost \
 is the negative logarithm of the candidate's probability if the beam has several paths; if one path is followed, it is \
@@ -51,9 +53,6 @@ def upload(part: str) -> None:
     """Put an uploaded file's text into its box, or show why it is not text."""
     file = st.session_state[f"own {part} file"]
     if file is None:
-        return
-    if file.size > LARGEST_FILE:
-        fail(f"{file.name} is too large: {file.size:,} bytes (limit {LARGEST_FILE:,}). Use 'sgp solve'")
         return
     try:
         text = file.getvalue().decode("utf-8-sig")
@@ -82,9 +81,9 @@ def keep(part: str) -> None:
         put(**{part: text})
 
 
-def fail(sentence: str) -> None:
-    """Store a failure to be shown."""
-    st.session_state[f"{PAGE} failed"] = Report("failed", error=sentence)
+def fail(sentence: str, place: str = BOXES) -> None:
+    """Store a failure to be shown at a place of the page."""
+    st.session_state[f"{place} failed"] = Report("failed", error=sentence)
 
 
 def show_examples() -> None:
@@ -108,6 +107,7 @@ def ask_for_texts(folded: bool) -> None:
                     key=f"own {part} file",
                     on_change=upload,
                     args=(part,),
+                    max_upload_size=LARGEST_UPLOAD,
                 )
                 ask_for_text(f"{part.capitalize()} in PDDL", part, 240)
 
@@ -122,6 +122,11 @@ def ask_for_text(label: str, part: str, height: int) -> str:
 def texts() -> dict[str, str]:
     """The texts of the boxes, as a problem for the worker."""
     return {"name": "", **{part: st.session_state.get(f"own {part}") or "" for part in ("domain", "problem")}}
+
+
+def entered() -> dict[str, str]:
+    """The texts of all boxes."""
+    return {part: st.session_state.get(f"own {part}") or "" for part in PARTS}
 
 
 def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
@@ -153,9 +158,25 @@ def take(found: Mapping[str, Any], report: Report) -> None:
         st.session_state["own trained"] = report.result["folder"]
         st.session_state["own read"] = ("", None)  # there is a new run
     else:
+        show_texts_of(found)
         st.session_state["own shown"] = report.result
         st.query_params.pop("step", None)
-        save(report.result)
+        save(found["texts"], report.result)
+
+
+def begin(kind: str, seconds: float, job: str, arguments: Mapping[str, Any]) -> None:
+    """Submit a job with the present texts, with which its result is saved and shown."""
+    work.begin(PAGE, kind, seconds, job, arguments, texts=entered(), read=st.session_state["own read"])
+
+
+def show_texts_of(found: Mapping[str, Any]) -> None:
+    """Put the domain and problem of a job into the boxes if they have others, as after a link to a saved problem."""
+    given = {part: found["texts"][part] for part in ("domain", "problem")}
+    if given.items() <= entered().items():
+        return
+    put(**found["texts"])
+    st.session_state["own read"], st.session_state["own unread"] = found["read"], None
+    st.session_state.pop("own compared", None)
 
 
 def saved_file(name: str) -> Path:
@@ -163,9 +184,8 @@ def saved_file(name: str) -> Path:
     return home() / "own_problems" / f"{name}.json"
 
 
-def save(shown: Mapping[str, Any]) -> None:
-    """Save the texts and the result under a name that is put into the address."""
-    given = {part: st.session_state.get(f"own {part}") or "" for part in PARTS}
+def save(given: Mapping[str, str], shown: Mapping[str, Any]) -> None:
+    """Save the texts and their result under a name that is put into the address."""
     name = sha256(repr((sorted(given.items()), shown["data"]["id"])).encode()).hexdigest()[:12]
     if not saved_file(name).is_file():
         write_json(saved_file(name), {"texts": given, "read": st.session_state["own read"], "shown": shown})
@@ -173,10 +193,20 @@ def save(shown: Mapping[str, Any]) -> None:
 
 
 def restore() -> None:
-    """Fill the page from the problem that the address names, or from the last one after a visit to another page."""
-    name = st.query_params.get("saved") or st.session_state.get("own saved")
-    if name is None or any(st.session_state.get(f"own {part}") for part in PARTS):
+    """Fill the boxes, which are gone after a visit to another page: from the address, or with their last texts."""
+    if "own domain" in st.session_state:
         return
+    name, last = st.query_params.get("saved"), st.session_state.get("own saved")
+    if name is not None and name != last:
+        open_saved(name)
+        return
+    put(**st.session_state.get("own texts", {}))
+    if last is not None and name is None:
+        st.query_params["saved"] = last
+
+
+def open_saved(name: str) -> None:
+    """Fill the page from the saved problem that the address names, or store why not."""
     if not re.fullmatch("[0-9a-f]{12}", name) or not saved_file(name).is_file():
         wrong = f"No problem '{name[:12]}' is saved on this machine. A link opens only where the problem was solved"
     else:
@@ -186,7 +216,7 @@ def restore() -> None:
         st.session_state.pop("own saved", None)
         fail(wrong)
         return
-    st.session_state["own saved"] = st.query_params["saved"] = name
+    st.session_state["own saved"] = name
 
 
 def fill(file: Path) -> str:
@@ -256,7 +286,7 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     chosen = st.selectbox("Model", list(runs), index=first)
     if st.button("Solve", type="primary", disabled=busy):
         arguments = {"run": runs[chosen]["folder"], "problem": problem, "seconds": SECONDS}
-        work.begin(PAGE, "planning", SECONDS + GRACE, "solve", arguments)
+        begin("planning", SECONDS + GRACE, "solve", arguments)
         st.rerun()
     st.caption(f"Planning ends without a plan after {SECONDS:.0f} s.")
 
@@ -268,25 +298,29 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
         "Method", methods, index=methods.index(FIRST_METHOD) if FIRST_METHOD in methods else 0, format_func=" ".join
     )
     files = st.file_uploader(
-        "Training problems of this domain", type=["pddl"], accept_multiple_files=True, max_upload_size=1
+        "Training problems of this domain",
+        type=["pddl"],
+        accept_multiple_files=True,
+        max_upload_size=LARGEST_UPLOAD,
     )
     left, right = st.columns(2)
     if left.button("Train on these files", disabled=busy or not files):
         try:
             given = [{"name": each.name, "problem": each.getvalue().decode("utf-8-sig")} for each in files]
         except UnicodeDecodeError as error:
-            fail(f"Byte {error.start} of a training problem is not UTF-8 text; upload PDDL files")
+            fail(f"Byte {error.start} of a training problem is not UTF-8 text; upload PDDL files", PAGE)
             st.rerun()
         if sum(len(each["problem"]) for each in given) > LARGEST_FILE:
-            fail(f"Too large: the training problems have more than {LARGEST_FILE:,} characters. Use 'sgp import'")
+            words = f"Too large: the training problems have more than {LARGEST_FILE:,} characters. Use 'sgp import'"
+            fail(words, PAGE)
         else:
             arguments = {"method": method, "variant": variant, "domain": problem["domain"], "problems": given}
-            work.begin(PAGE, "training", TRAINING_SECONDS, "train_own", arguments)
+            begin("training", TRAINING_SECONDS, "train_own", arguments)
         st.rerun()
     for suite in found["suites"][:1]:
         if right.button(f"Train on the bundled problems of {suite['domain']}", disabled=busy):
             arguments = {"method": method, "variant": variant, "seed": 13, **suite}
-            work.begin(PAGE, "training", TRAINING_SECONDS, "train", arguments)
+            begin("training", TRAINING_SECONDS, "train", arguments)
             st.rerun()
     st.caption("Expert plans are computed with Fast Downward (20 s limit per stage and problem).")
 
@@ -299,11 +333,11 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
         key="own plan file",
         on_change=upload,
         args=("plan",),
-        max_upload_size=1,
+        max_upload_size=LARGEST_UPLOAD,
     )
     plan = ask_for_text("Plan, one action a line", "plan", 120)
     if st.button("Replay and validate with VAL", disabled=busy or not plan):
-        work.begin(PAGE, "validating", SECONDS, "replay", {"problem": problem, "plan": plan})
+        begin("validating", SECONDS, "replay", {"problem": problem, "plan": plan})
         st.rerun()
 
 
@@ -374,6 +408,7 @@ def main() -> None:
         take(*ended)
     for part in PARTS:
         keep(part)
+    st.session_state["own texts"] = entered()
     problem = texts()
     complete = bool(problem["domain"] and problem["problem"])
     found = read(problem) if complete else None
@@ -386,22 +421,33 @@ def main() -> None:
         if complete:
             show_unread()
         else:
-            missing = " and ".join(part for part in ("domain", "problem") if not problem[part])
-            st.caption(f"Missing: the {missing}. Your files stay on this machine.")
-        work.show_failure(PAGE)
-        if st.session_state.pop(f"{PAGE} cancelled", False):
-            st.info("Cancelled.")
-    if not complete:
-        return
-    with progress.container():
-        work.show_progress(PAGE)
+            show_missing(problem)
+        work.show_failure(BOXES)
     if found is not None:
         with rest:
             go_on(found, problem)
+    else:
+        with progress.container():
+            show_state()
+
+
+def show_missing(problem: Mapping[str, str]) -> None:
+    """Which text is still needed, once something was entered."""
+    missing = "problem" if problem["domain"] else "domain"
+    needed = f"Please provide a {missing}, too. " if any(problem.values()) else ""
+    st.caption(f"{needed}Your files stay on this machine.")
+
+
+def show_state() -> None:
+    """The progress of the page's job, or how it ended without a result."""
+    work.show_failure(PAGE)
+    if st.session_state.pop(f"{PAGE} cancelled", False):
+        st.info("Cancelled.")
+    work.show_progress(PAGE)
 
 
 def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
-    """The tabs Solve, Train and Replay, and the result."""
+    """The tabs Solve, Train and Replay, the progress below their buttons, and the result."""
     busy, shown = work.running(PAGE) is not None, st.session_state.get("own shown")
     show_read(found, problem, folded=shown is not None)
     with_model, to_train, with_plan = st.tabs(["Solve", "Train a model", "Replay a plan"])
@@ -411,6 +457,8 @@ def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
         train(found, problem, busy)
     with with_plan:
         replay(problem, busy)
+    with st.container():
+        show_state()
     if shown is not None:
         show_result(shown, problem)
 

@@ -41,7 +41,7 @@ def example(app, name="Blocksworld"):
 def test_an_empty_page_offers_examples(open_page, home):
     app = open_page("own_problem")
     assert "Nothing here yet" in words(app)
-    assert "Missing: the domain and problem" in words(app)
+    assert "Please provide" not in words(app), "nothing was entered"
     for name in sgp.load_suite("state-centric").domains:
         assert button(app, name.capitalize())
     app = example(app)
@@ -106,6 +106,47 @@ def test_a_model_that_does_not_fit_says_why_and_names_that_are_markup_stay_words
         assert not re.search(r"(?<!\\)<(img|script)", each.value), "what opens markup is escaped"
 
 
+def elsewhere_and_back(app):
+    """Go to another page through the menu, and back."""
+    for name in ("tour", "own_problem"):
+        app.query_params.clear()
+        app.switch_page(f"views/{name}.py").run()
+        assert not app.exception
+    return app
+
+
+def test_texts_are_there_again_after_a_visit_to_another_page(open_page, worker):
+    app = elsewhere_and_back(example(open_page("own_problem", worker)))
+    assert "5 objects, 4 goals" in words(app)
+    assert "(define (domain blocksworld)" in app.text_area(key="own domain").value
+    app = elsewhere_and_back(fill(app, plan="(unstack b4 b3)"))
+    assert app.text_area(key="own plan").value == "(unstack b4 b3)"
+
+
+def test_a_job_that_ends_on_another_page_is_saved_and_shown_with_its_texts(open_page, worker):
+    app = fill(example(open_page("own_problem", worker)), plan="(unstack b4 b3)\n(put-down b3)")
+    given = {part: app.text_area(key=f"own {part}").value for part in ("domain", "problem", "plan")}
+    app = button(app, "Replay and validate with VAL").click().run()
+    app.query_params.clear()
+    app.switch_page("views/tour.py").run()
+    until = time.monotonic() + 60
+    while not app.session_state[f"{PAGE} work"]["job"].report().ended:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    app.switch_page("views/own_problem.py").run()
+    assert "VAL rejects the plan" in words(app)
+    saved = open_page("own_problem", worker, saved=address(app)["saved"])
+    assert {part: saved.text_area(key=f"own {part}").value for part in given} == given
+
+
+@pytest.mark.slow
+def test_a_running_job_shows_its_progress_again_after_a_visit_to_another_page(long_work):
+    app = elsewhere_and_back(long_work(60.0))
+    assert "(problem tower)" in app.text_area(key="own problem").value
+    assert "**Planning**" in words(app) or "**Starting the planner**" in words(app)
+    assert "Cancelled" in words(button(app, "Cancel").click().run())
+
+
 @pytest.fixture
 def long_work(open_page, monkeypatch, worker):
     """Start solving a problem that takes minutes, with a limit in seconds; return the running page."""
@@ -163,7 +204,7 @@ def test_a_box_that_the_browser_did_not_know_to_be_filled_is_filled_again_once(o
     app.session_state["own domain given"] = ("", BLOCKS, 1)  # of a file whose text was filled in but not yet seen
     app.run()
     assert app.text_area(key="own domain").value == BLOCKS
-    assert "Missing: the problem" in words(app)
+    assert "Please provide a problem, too" in words(app)
     app.text_area(key="own domain").set_value("").run()  # a box emptied by the user stays empty
     assert not app.text_area(key="own domain").value
     app.session_state["own domain given"] = ("", BLOCKS, 1)
