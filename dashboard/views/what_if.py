@@ -28,6 +28,7 @@ SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_OVERRIDES = 3, 2
 GRACE, TRAINING_SECONDS = 30.0, 1800.0
+START = ("domain", "model", "problem")  # in the address
 PAGE, PLANNING, SEARCHING, TRAINING = "what if", "planning", "searching for overrides", "training"
 FIRST_LOOK = 0.2  # seconds to wait for the first picture of a branch
 
@@ -72,8 +73,13 @@ def runs_stamp() -> tuple[tuple[str, int], ...]:
 
 
 def choose(address: dict[str, str]) -> dict[str, Any]:
-    """Domain, model and problem, as in `address`. The model's run or a record can be missing."""
+    """Domain, model and problem, as in `address`; an empty one becomes the last one of this session.
+
+    The model's run or a record can be missing.
+    """
     records, runs = sources.library().rollouts, trained(runs_stamp())
+    if not st.query_params:
+        address.update(st.session_state.get("what if address", {}))
     left, middle, right = st.columns([1, 2, 1])
     unsolved = [each for each in records if each.head["outcome"] != "solved" and each.head["steps"]]
     unsolved.sort(key=lambda each: run_of(runs, each.about) is None)  # those with a run first
@@ -125,10 +131,10 @@ def choice(
 
 
 def take(found: Mapping[str, Any], report: Report, branches: dict[sgp.viewer.Branch, Any]) -> None:
-    """Store the result of a job; without a result the parent branch is shown."""
+    """Store the result of a job; after an error the parent branch is selected."""
     branch = found["branch"]
     if report.result is None:
-        if found["kind"] == PLANNING:
+        if found["kind"] == PLANNING and not report.died:
             show(branch.parent)
     elif found["kind"] == PLANNING:
         branches[branch] = report.result
@@ -148,18 +154,28 @@ def show(branch: sgp.viewer.Branch, step: int | None = None) -> None:
     """Select the branch to show."""
     weights.forget(PAGE, weights.CHANGED)
     st.session_state["what if shown"] = branch
-    if branch:
-        st.query_params["branch"] = str(branch)
-    else:
-        st.query_params.pop("branch", None)
+    # The browser's address is empty while the page is opened without one.
+    address = st.query_params.to_dict() or dict(st.session_state["what if address"])
+    address["branch"] = str(branch)
+    if not branch:
+        del address["branch"]
     if step is not None:
-        st.query_params["step"] = str(step)
+        address["step"] = str(step)
+    if address != st.query_params.to_dict():
+        st.query_params.from_dict(address)
+    store(address)
+
+
+def store(address: Mapping[str, str]) -> None:
+    """Store the start and branch of an address, for a return to the page without one."""
+    kept = {name: value for name, value in address.items() if name in (*START, "branch")}
+    st.session_state["what if address"] = kept
 
 
 def wanted() -> sgp.viewer.Branch:
     """The branch of the address."""
     try:
-        return sgp.viewer.Branch.parse(st.query_params.get("branch", ""))
+        return sgp.viewer.Branch.parse(st.session_state["what if address"].get("branch", ""))
     except sgp.SgpError as error:
         st.warning(plain(str(error)))
         return sgp.viewer.Branch()
@@ -180,17 +196,20 @@ def offer_training(start: Mapping[str, Any]) -> None:
         st.rerun()
 
 
-def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
-    """Submit the next missing part of a branch: the original rollout first, then each branch on the way.
-
-    A recorded rollout is shown at once, while the worker loads the model.
-    """
+def open_record(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any]) -> None:
+    """Show a recorded rollout at once, while the worker loads the model."""
     run, record = start["run"], start["recorded"]
-    if not branches and record is not None:
-        data = sources.player_data(record)
-        branches[sgp.viewer.Branch()] = {"records": [record.head, *record.steps], "data": data}
-        if run is not None:
-            warm(run["folder"], record)
+    if branches or record is None:
+        return
+    data = sources.player_data(record)
+    branches[sgp.viewer.Branch()] = {"records": [record.head, *record.steps], "data": data}
+    if run is not None and work.running(PAGE) is None:
+        warm(run["folder"], record)
+
+
+def next_work(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
+    """Submit the next missing part of a branch: the original rollout first, then each branch on the way."""
+    run = start["run"]
     if run is None or branch in branches:
         return
     missing = next(
@@ -314,6 +333,7 @@ def main() -> None:
     """The page."""
     with one_entry() as address:
         start = choose(address)
+    store(address)
     if start["model"] is None:
         st.info(f"No model for {start['domain']} is recorded or trained yet; train one with `sgp train` or `sgp demo`.")
         return
@@ -321,6 +341,7 @@ def main() -> None:
         abandon()
         st.session_state["what if start"], st.session_state["what if branches"] = start["key"], {}
     branches: dict[sgp.viewer.Branch, Any] = st.session_state["what if branches"]
+    open_record(start, branches)
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended, branches)
@@ -348,6 +369,11 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
     if start["run"] is None and found is None:
         offer_training(start)
     work.show_progress(PAGE)
+    if branch not in branches and start["run"] is not None:
+        if found is None and len(branches) < MOST_BRANCHES:
+            st.button("Plan")  # after a cancel, or the end of the process; any press runs the page again
+        elif found is not None and found["kind"] == TRAINING:
+            st.caption("Planning begins once the training has ended.")
     if st.session_state.get("what if found"):
         words, overrides = st.session_state["what if found"]
         (st.warning if overrides is None else st.success)(words)
@@ -361,8 +387,6 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
         show_changed(changed, branches, there[-1], asking)
     elif there:
         show_branch(branches[there[-1]], there[-1], asking)
-    elif found is None and start["run"] is not None:
-        st.button("Plan")  # after a cancel; any press runs the page again
     if start["run"] is not None:
         st.caption(plain(f"Run: {start['run']['folder']}, trained on {start['run']['trained']}."))
 
@@ -378,8 +402,10 @@ def wait_for_first_picture() -> None:
 
 
 def abandon() -> None:
-    """Cancel the job of another choice."""
-    work.give_up(PAGE)
+    """Cancel the job of another choice, except a training, whose result is a stored run."""
+    found = work.running(PAGE)
+    if found is not None and found["kind"] != TRAINING:
+        work.give_up(PAGE)
     weights.forget(PAGE)
     st.session_state.pop("what if found", None)
 

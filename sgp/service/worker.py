@@ -49,6 +49,7 @@ class Report:
     error: str = ""
     line: int | None = None
     source: str = ""
+    died: bool = False  # whether the process ended before it answered
 
     @property
     def ended(self) -> bool:
@@ -109,10 +110,9 @@ class Job:
         if code == -signal.SIGXCPU or (killed and self._spent() >= self.seconds):  # native code may ignore the alarm
             return out_of_time(self.seconds)
         if killed:
-            return (
-                f"The job was killed ({signal.Signals(-code).name}), most likely out of memory. Try a smaller problem."
-            )
-        return f"The job ended without an answer (exit code {code}); see the terminal of the dashboard."
+            name = signal.Signals(-code).name
+            return f"The job's process was ended by {name} before it answered. Try again, or a smaller problem."
+        return f"The job's process ended with exit code {code} before it answered; see the dashboard's terminal."
 
 
 class _Process:
@@ -183,7 +183,7 @@ class _Process:
         code = self.popen.wait()
         self._connection.close()
         for job in self.jobs:
-            job.end(Report("failed", error=job.reason(code)))
+            job.end(Report("failed", error=job.reason(code), died=True))
 
 
 class Worker:

@@ -66,6 +66,15 @@ def settled(app, page, seconds=120):
     return app
 
 
+def elsewhere_and_back(page, app):
+    """Go from a page to another one through the menu, and back."""
+    for name in ("tour", page):
+        app.query_params.clear()
+        app.switch_page(f"views/{name}.py").run()
+        assert not app.exception
+    return app
+
+
 def address(app):
     """Return the parameters of the address; some versions of Streamlit give lists."""
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}

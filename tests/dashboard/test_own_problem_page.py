@@ -11,7 +11,7 @@ from sgp.datasets.store import home
 from sgp.datasets.subject import PlannerName
 from sgp.viewer.library import planner_name
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
-from tests.dashboard.conftest import address, button, choice, settled, words
+from tests.dashboard.conftest import address, button, choice, elsewhere_and_back, settled, words
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 PAGE = "own problem"
@@ -106,20 +106,11 @@ def test_a_model_that_does_not_fit_says_why_and_names_that_are_markup_stay_words
         assert not re.search(r"(?<!\\)<(img|script)", each.value), "what opens markup is escaped"
 
 
-def elsewhere_and_back(app):
-    """Go to another page through the menu, and back."""
-    for name in ("tour", "own_problem"):
-        app.query_params.clear()
-        app.switch_page(f"views/{name}.py").run()
-        assert not app.exception
-    return app
-
-
 def test_texts_are_there_again_after_a_visit_to_another_page(open_page, worker):
-    app = elsewhere_and_back(example(open_page("own_problem", worker)))
+    app = elsewhere_and_back("own_problem", example(open_page("own_problem", worker)))
     assert "5 objects, 4 goals" in words(app)
     assert "(define (domain blocksworld)" in app.text_area(key="own domain").value
-    app = elsewhere_and_back(fill(app, plan="(unstack b4 b3)"))
+    app = elsewhere_and_back("own_problem", fill(app, plan="(unstack b4 b3)"))
     assert app.text_area(key="own plan").value == "(unstack b4 b3)"
 
 
@@ -141,7 +132,7 @@ def test_a_job_that_ends_on_another_page_is_saved_and_shown_with_its_texts(open_
 
 @pytest.mark.slow
 def test_a_running_job_shows_its_progress_again_after_a_visit_to_another_page(long_work):
-    app = elsewhere_and_back(long_work(60.0))
+    app = elsewhere_and_back("own_problem", long_work(60.0))
     assert "(problem tower)" in app.text_area(key="own problem").value
     assert "**Planning**" in words(app) or "**Starting the planner**" in words(app)
     assert "Cancelled" in words(button(app, "Cancel").click().run())

@@ -8,9 +8,10 @@ from streamlit.testing.v1 import AppTest
 import sgp
 from sgp.datasets.recorded import read_recorded
 from sgp.datasets.subject import Subject
+from sgp.service.worker import Worker
 from sgp.viewer.comparison import PLANNING
 from sgp.viewer.playback import playback
-from tests.dashboard.conftest import DASHBOARD, address, button, choice, settled, words
+from tests.dashboard.conftest import DASHBOARD, address, button, choice, elsewhere_and_back, settled, words
 from tests.recorded import recorded_file
 
 PAGE = "what if"
@@ -101,6 +102,48 @@ def test_another_problem_has_no_branch_of_the_former_and_no_recordings_are_neede
     monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_trained(problem="p1")
     assert branches(app)[""]["problem"] == "p1"
+
+
+def test_a_return_through_the_menu_opens_the_last_branch(open_trained):
+    app = elsewhere_and_back("what_if", open_trained(problem="p02", branch="2-2"))
+    assert [each.value for each in app.selectbox[:3]][2] == "p02"
+    assert set(branches(app)) == {"", "2-2"}
+    assert str(app.session_state["what if shown"]) == "2-2"
+
+
+def test_a_training_goes_on_when_another_start_is_chosen(open_page, home):
+    app = open_page("what_if", domain="blocksworld", model="state-centric wl-xgboost-delta seed 13")
+    app = button(app, "Train State-centric: WL, XGBoost, predicts change on blocksworld").click().run()
+    job = app.session_state[f"{PAGE} work"]["job"]
+    app = elsewhere_and_back("what_if", app)
+    assert choice(app, "Domain").value == "blocksworld"
+    app = choice(app, "Domain").select("gripper").run()
+    assert app.session_state[f"{PAGE} work"]["job"] is job
+    assert job.report().state != "cancelled"
+    assert branches(app)[""]["domain"] == "gripper", "the recorded rollout is shown"
+    app = button(app, "Cancel").click().run()
+    assert job.report().state == "cancelled"
+
+
+def test_a_branch_whose_process_ended_can_be_planned_again(open_trained, monkeypatch):
+    app = open_trained(problem="p02")
+    submit = Worker.submit
+
+    def killed(worker, *job, **arguments):
+        submitted = submit(worker, *job, **arguments)
+        worker._process.popen.kill()
+        return submitted
+
+    with monkeypatch.context() as changes:
+        changes.setattr(Worker, "submit", killed)
+        app.query_params["branch"] = "2-2"
+        app = settled(app.run(), PAGE)
+    (error,) = app.error
+    assert "ended by SIGKILL" in error.value
+    assert address(app)["branch"] == "2-2"
+    assert set(branches(app)) == {""}
+    app = settled(button(app, "Plan").click().run(), PAGE)
+    assert set(branches(app)) == {"", "2-2"}
 
 
 @pytest.mark.slow
