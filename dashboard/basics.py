@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,10 +19,56 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 def run_page(main: Callable[[], None]) -> None:
     """Run a page; an expected error becomes one sentence."""
+    page = main.__code__.co_filename
+    refused, sentence, names = st.session_state.pop("refused", ("", "", ()))
+    if refused == page:
+        show_refused(sentence, names)
+        return
+    st.session_state["opened"] = st.session_state.get("page") != page
+    st.session_state["page"] = page
     try:
         main()
     except sgp.SgpError as error:
         st.error(plain(str(error)))
+
+
+def refuse(sentence: str, *names: str) -> NoReturn:
+    """Show a sentence instead of the page, and a button that opens it without the parameters `names`."""
+    page = st.session_state.pop("page")  # opened again by the button
+    st.session_state["refused"] = page, sentence, names
+    st.rerun()  # what was drawn before disappears
+
+
+def show_refused(sentence: str, names: Sequence[str]) -> None:
+    """The sentence of `refuse`, and its button."""
+    rest = {name: st.query_params.get_all(name) for name in st.query_params if name not in names}
+    st.error(plain(sentence))
+    st.button("Open the page without it", on_click=st.query_params.from_dict, args=(rest,))
+
+
+def check_link(label: str, options: Iterable[str], *names: str, shown: Callable[[str], str] = str) -> None:
+    """Refuse the page if the link that opened it has a value of the parameters `names` that is no option.
+
+    `shown` makes an option of a value that is written in another way. If Streamlit binds a filter to the address, check
+    all links before it is drawn: a page that does not draw it again loses its parameter.
+    """
+    if not st.session_state.get("opened"):
+        return  # another choice made the value impossible
+    known = {"", *options}
+    given = in_order(each for name in names for each in st.query_params.get_all(name))
+    missing = [each for each in given if not {each, shown(each)} & known]
+    if missing:
+        value = "value" if len(missing) == 1 else "values"
+        named = ", ".join(f"'{each}'" for each in missing)
+        refuse(
+            f"This link has {'a ' * (value == 'value')}{value} for {label} that this page does not have: {named}.",
+            *names,
+        )
+
+
+def without_outcome(title: str) -> str:
+    """The name of a model without the outcome in parentheses."""
+    return title.split(" (", maxsplit=1)[0]
 
 
 def css(name: str) -> str:
@@ -58,18 +104,16 @@ def select(
 ) -> str:
     """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
 
-    If a link has such a value, a message says what is shown instead. A new choice removes the parameters `drops`. Links
-    name models with their outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
+    A link with such a value is refused. A new choice removes the parameters `drops`. Links name models with their
+    outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
     """
+    check_link(label, options, name, shown=without_outcome)
     address = st.query_params if address is None else address
     requested = address.get(name, "")
-    requested = requested if requested in options else requested.split(" (")[0]
+    requested = requested if requested in options else without_outcome(requested)
     index = options.index(requested) if requested in options else min(default, len(options) - 1)
-    opened = not any(str(key).startswith(f"{name}: ") for key in st.session_state)
     # The options can depend on other choices, so each set of options is a widget of its own.
     chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
-    if opened and requested and requested not in options:
-        st.toast(plain(f"{label} '{requested}' of this link is not here; shown instead: {chosen}"), duration="infinite")
     if requested != chosen:
         for other in drops if requested else ():
             address.pop(other, None)
@@ -105,6 +149,7 @@ def several(
     `names` has the options' names to read; the address has the options, for which Streamlit's `bind` has no way.
     """
     listed = in_order(options)
+    check_link(label, listed, name)
     given = st.query_params.get_all(name)
     requested = [each for each in given if each in listed]
     if given != requested:

@@ -129,12 +129,8 @@ def about_all(titles: Iterable[str]) -> str:
 
 
 def bound(label: str, options: Sequence[str], name: str, default: int = 0) -> str:
-    """A select box bound to the address's parameter `name`; a message says if the parameter is no option."""
-    requested = st.query_params.get(name, "")
-    chosen = str(st.selectbox(label, options, index=default, key=name, bind="query-params"))
-    if requested and requested not in options:
-        st.toast(plain(f"{label} '{requested}' of this link is not here; shown instead: {chosen}"), duration="infinite")
-    return chosen
+    """A select box bound to the address's parameter `name`; check the link first."""
+    return str(st.selectbox(label, options, index=default, key=name, bind="query-params"))
 
 
 @st.cache_resource(show_spinner=False)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pandas
 import sources
 import streamlit as st
-from basics import in_order, plain, run_page, select, several
+from basics import check_link, in_order, plain, run_page, select, several
 
 import sgp
 from sgp.evaluation.attempts import recording_command
@@ -281,14 +281,27 @@ def instance_title(cell: Sequence[str]) -> str:
     return f"{domain}, {split}, {problem}"
 
 
+def check_links(covered: pandas.DataFrame, suites: Sequence[str], default: str) -> None:
+    """Refuse a link with a value that is no option."""
+    check_link("Suite", suites, "suite")
+    rows = covered[covered["suite"] == st.query_params.get("suite", default)]
+    check_link("Splits", rows["split"], "splits")
+    check_link("Domains", rows["domain"], "domains")
+    for label, name in (("Planners", "planners"), ("x-axis", "across"), ("y-axis", "up")):
+        check_link(label, rows["planner"], name)
+    check_link("Measure", MEASURES, "measure")
+    check_link("View", VIEWS, "view")
+
+
 def main() -> None:
     """The page."""
     scores = sources.measured()
     covered = scores[(scores["metric"] == "coverage") & scores["size"].isna()]
+    suites = in_order(covered["suite"])
+    default = suites.index("state-centric") if "state-centric" in suites else 0
+    check_links(covered, suites, suites[default])
     columns = st.columns([2, 3, 3, 5])
     with columns[0]:
-        suites = in_order(covered["suite"])
-        default = suites.index("state-centric") if "state-centric" in suites else 0
         suite = sources.bound("Suite", suites, "suite", default)
     covered = covered[covered["suite"] == suite]
     known = covered["method"].isin(REFERENCES).any()

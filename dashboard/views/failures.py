@@ -9,7 +9,7 @@ import pandas
 import sources
 import streamlit as st
 import work
-from basics import css, image, in_order, plain, run_page, several
+from basics import check_link, css, image, in_order, plain, run_page, several
 
 import sgp
 from sgp.analysis.failures import (
@@ -401,9 +401,27 @@ def too_long(row) -> str | None:
     return None
 
 
+def check_links(recorded: bool) -> None:
+    """Refuse a link with a value that is no option of the recorded rollouts, or of the measured attempts."""
+    if recorded:
+        found, _ = failures(sources.stamp())
+        domains: Iterable[str] = [LIBRARY.address_of(each)["domain"] for each, _ in found]
+        kinds: Iterable[str] = [kind.value for _, failure in found for kind in failure.kinds]
+        planners: Iterable[str] = [each.about.model for each, _ in found]
+    else:
+        unsolved = measured_unsolved()
+        domains, kinds, planners = unsolved["domain"], unsolved["kind"], unsolved["planner"]
+        check_link("Splits", unsolved["split"], "splits", "split")
+    check_link("Domains", domains, "domains", "domain")
+    check_link("Planners", planners, "models" if recorded else "planners")
+    check_link("What happened", [*kinds, *map(in_words, kinds)], "kinds", "kind")
+
+
 def main() -> None:
     """The page."""
     recorded, measured = "recorded rollouts", "measured attempts"
+    check_link("View", [recorded, measured], "of")
+    check_links(st.query_params.get("of", recorded) == recorded)
     view = st.segmented_control(
         "Of",
         [recorded, measured],

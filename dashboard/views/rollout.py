@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import sources
 import streamlit as st
-from basics import css, number, plain, replace_address, run_page
+from basics import css, number, plain, refuse, replace_address, run_page
 from player import offer_page, show_player
 
 import sgp
 from sgp.datasets.recorded import Recorded
 from sgp.datasets.subject import PlannerName
-from sgp.errors import InputError
 from sgp.evaluation.scores import rounded, shown_share
 from sgp.viewer.library import model_title
 
@@ -28,7 +27,7 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
     """The rollout that the address names by domain, model and problem, and the options of each.
 
     An empty address opens the first rollout with a prediction. After a choice in the player, what does not fit it is
-    replaced, first by the same model with another outcome. Raises InputError for a link to a rollout that is missing.
+    replaced, first by the same model with another outcome. A link to a rollout that is missing is refused.
     """
     picked = st.session_state.pop("rollout chosen", {})
     linked = {name: st.query_params[name] for name in NAMES if name in st.query_params}
@@ -39,9 +38,11 @@ def chosen(rollouts: Sequence[Recorded]) -> tuple[Recorded, list[dict]]:
     if fitting:
         wanted = max(fitting, key=lambda each: sum(each[name] == title for name, title in wanted.items()))
     elif not picked:
-        raise InputError(
-            f"This link needs a rollout of {', '.join(wanted.values())}, which is not recorded here. Open the page "
-            "without it to see what is recorded, or record it with 'sgp evaluate RUN --record'."
+        refuse(
+            f"This link needs a rollout of {', '.join(wanted.values())}, which is not recorded here. Record it with "
+            "'sgp evaluate RUN --record'.",
+            *NAMES,
+            "step",
         )
     left, choices = list(rollouts), []
     for name in NAMES:
@@ -188,7 +189,12 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
         given.pop("step", None)  # another rollout starts at its first step
     if "step" in given:
         step = min(number("step", 1), len(recorded.steps) + 1)
-        given["step"] = str(max(step, 1)) if step <= len(recorded.steps) else "end"
+        shown = str(max(step, 1)) if step <= len(recorded.steps) else "end"
+        if shown != given["step"]:
+            there = "the end" if shown == "end" else f"step {shown}"
+            words = f"Step '{given['step']}' of this link does not exist; shown instead: {there}"
+            st.toast(plain(words), duration="infinite")
+        given["step"] = shown
     if st.query_params and st.query_params.to_dict() != {**given, **address}:
         st.query_params.from_dict({**given, **address})  # at once: each change is an entry of the browser's history
     about = recorded.about

@@ -3,7 +3,7 @@
 import pandas
 import sources
 import streamlit as st
-from basics import css, in_order, plain, run_page, several
+from basics import check_link, css, in_order, plain, run_page, several
 
 import sgp
 from sgp.evaluation.scores import parse_scores
@@ -49,8 +49,12 @@ def main() -> None:
             "--csv curve.csv`, and upload the file above. Below are the published numbers."
         )
     else:
+        domains = in_order(curves["domain"])
+        check_link("Domain", domains, "domain")
+        of_link = curves["domain"] == st.query_params.get("domain", domains[0])
+        check_link("Planners", curves["planner"][of_link], "planners")
         with domain_column:
-            domain = sources.bound("Domain", in_order(curves["domain"]), "domain")
+            domain = sources.bound("Domain", domains, "domain")
         own = curves[curves["domain"] == domain]
         with planner_column:
             names = sources.names_of(own)

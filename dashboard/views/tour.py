@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sources
 import streamlit as st
-from basics import css, encoded, number, plain, run_page
+from basics import check_link, css, encoded, number, plain, run_page
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -44,15 +44,11 @@ def present(shown: bool) -> None:
 
 
 def stop_of_address(titles: Sequence[str]) -> int:
-    """The stop of the address (from 0); the first and a message if there is no such stop."""
-    requested = st.query_params.get("stop", "1")
+    """The stop of the address (from 0); a link to a stop that does not exist is refused."""
     numbers = [str(place + 1) for place in range(len(titles))]
-    if requested in numbers:
-        return numbers.index(requested)
-    words = f"Stop '{requested}' of this link is not here; shown instead: 1 {titles[0]}"
-    st.toast(plain(words), duration="infinite")
-    go(0)
-    return 0
+    check_link("Stop", numbers, "stop")
+    requested = st.query_params.get("stop", "1")
+    return numbers.index(requested) if requested in numbers else 0
 
 
 def show_bar(stop: int) -> None:
@@ -78,6 +74,7 @@ def show_presented(stop: int) -> None:
 
 def choose(label: str, name: str, options: Sequence[int], default: int) -> int:
     """A number of the address; buttons, because the arrow keys change the stop."""
+    check_link(label, map(str, options), name)
     requested = number(name, default)
     chosen = requested if requested in options else default
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):

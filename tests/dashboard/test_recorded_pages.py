@@ -46,6 +46,9 @@ def test_a_link_to_a_missing_rollout_says_so_and_opens_no_other(open_page):
     (error,) = app.error
     assert "nothing" in error.value
     assert address(app) == asked
+    opened = button(app, "Open the page without it").click().run()
+    assert not opened.error
+    assert not address(opened)
     (error,) = open_page("rollout", domain="<script>").error
     assert "script" in error.value
     assert "p08" in address(open_page("rollout", domain="blocksworld", problem="p08")).values()
@@ -66,14 +69,46 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
 
 @pytest.mark.parametrize(("step", "shown"), [("abc", "1"), ("0", "1"), ("9999", "end"), ("end", "end"), ("2", "2")])
 def test_a_step_that_does_not_exist_is_replaced_in_the_address(open_page, step, shown):
-    assert address(open_page("rollout", domain="gripper", step=step))["step"] == shown
+    app = open_page("rollout", domain="gripper", step=step)
+    assert address(app)["step"] == shown
+    assert [step in each.value for each in app.toast] == [True] * (step != shown)
 
 
-@pytest.mark.parametrize(("page", "name"), [("coverage", "suite"), ("scaling", "domain")])
-def test_a_link_to_an_unknown_choice_says_what_is_shown_instead(open_page, page, name):
-    (toast,) = open_page(page, **{name: "nix"}).toast
-    assert "nix" in toast.value
-    assert not open_page(page).toast
+@pytest.mark.parametrize(
+    ("page", "name", "rest"),
+    [
+        ("coverage", "suite", {}),
+        ("coverage", "domains", {"splits": "validation"}),
+        ("coverage", "across", {"view": "two planners"}),
+        ("coverage", "view", {}),
+        ("scaling", "domain", {}),
+        ("scaling", "planners", {"domain": "gripper"}),
+        ("failures", "models", {"domains": "blocksworld"}),
+        ("failures", "domains", {"of": "measured attempts"}),
+        ("failures", "kinds", {}),
+        ("compare", "problem", {"domain": "gripper"}),
+        ("guess", "model", {"domain": "gripper"}),
+        ("what_if", "problem", {"domain": "gripper"}),
+        ("next_state", "step", {}),
+        ("start", "planners", {}),
+        ("tour", "stop", {"present": "yes"}),
+    ],
+)
+def test_a_link_to_an_unknown_choice_is_one_sentence_with_a_way_out(open_page, page, name, rest):
+    asked = {**rest, name: "<b>nix</b>"}
+    app = open_page(page, **asked)
+    (error,) = app.error
+    assert "'<b>nix</b>'" in error.value.replace("\\", "")
+    assert address(app) == asked
+    assert [each.label for each in app.button] == ["Open the page without it"]
+    drawn = *app.selectbox, *app.multiselect, *app.get("bidi_component"), *app.dataframe
+    assert not drawn
+    app = app.button[0].click().run()
+    assert not app.exception
+    assert not app.error
+    assert not app.toast
+    assert address(app).get(name) != asked[name]
+    assert rest.items() <= address(app).items()
 
 
 def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_player(open_page):
@@ -110,26 +145,16 @@ def test_every_word_of_a_planners_name_is_explained(open_page):
     assert "seed" in compared
 
 
-def test_what_an_address_names_and_is_not_there_counts_as_not_given(open_page):
-    app = open_page("next_state", file="nothing", step="nowhere", model="<b>none</b>")
+def test_what_a_choice_makes_impossible_is_replaced(open_page):
     files = [each.title for each in sgp.viewer.retrieved_files()[0]]
-    assert choice(app, "Recorded steps").value == files[0]
-    told = [each.value.replace("\\", "") for each in app.toast]
-    assert [[name for name in ("nothing", "<b>none</b>", "nowhere") if name in each] for each in told] == [
-        ["nothing"],
-        ["<b>none</b>"],
-        ["nowhere"],
-    ]
-    choice(app, "Recorded steps").set_value(files[-1]).run()
-    assert not app.toast, "what a choice makes impossible was not asked for"
-    assert not open_page("next_state", file=files[-1]).toast
+    app = open_page("next_state", file=files[0])
+    app = choice(app, "Recorded steps").set_value(files[-1]).run()
+    assert not app.error
+    assert choice(app, "Recorded steps").value == files[-1]
     for stop in ("0", "99", "<b>", "-1"):
-        app = open_page("tour", stop=stop, round="99")
-        assert button(app, "← Back").disabled
-        assert [stop in each.value.replace("\\", "") for each in app.toast] == [True]
-        assert not app.run().toast
-        assert address(app)["stop"] == "1"
-    assert not open_page("tour", stop="2").toast
+        (error,) = open_page("tour", stop=stop).error
+        assert f"'{stop}'" in error.value.replace("\\", "")
+    assert "'99'" in open_page("tour", stop="3", round="99").error[0].value
 
 
 def test_the_failure_of_the_tour_opens_at_its_step_in_the_player(open_page):
