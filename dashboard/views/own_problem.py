@@ -30,9 +30,9 @@ AROUND, SHOWN = 6, 3_000  # lines shown around an error; characters of a text th
 LARGEST_FILE = 1_000_000  # characters of one text, and of all training problems
 LARGEST_UPLOAD = 1  # LARGEST_FILE in MB, which the browser checks
 STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
-COSTS = """Only differences between the costs of candidates of one state have a meaning. Of contrastive-jumps, a cost \
-is the negative logarithm of the candidate's probability if the beam has several paths; if one path is followed, it is \
-a squared distance minus a constant, and can be negative."""
+COSTS = """Costs compare the candidates of one state; those of different states are not comparable. With contrastive \
+jumps and a beam of several paths, a cost is the negative logarithm of the candidate's probability; with one path, it \
+is a squared distance minus a constant, and can be negative."""
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 

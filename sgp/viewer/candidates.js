@@ -60,7 +60,7 @@ function candidatesTable({ beam, bounds, name, inWords, pick, pickBeside, point,
   /** `picked` and `pointed` are ranks or null, `shown` the rank that the page is about; `all` and `settled` say how many rows; `hidden`: not what is left. */
   function render(step, number_, { picked, pointed, shown: rank, all, settled, hidden }) {
     const candidates = step ? step.candidates : [];
-    title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: the rollout ends here";
+    title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}${bounds ? "" : " · actions left: unknown"}` : "Candidates: the rollout ends here";
     scroll.style.visibility = step ? "" : "hidden";
     const write = numbersApart(candidates.map((each) => each.cost));
     const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;

@@ -35,7 +35,7 @@ function drawLanes(rollout, { visit }) {
   function label(at, place, row) {
     const kept = rollout.steps[at].beam[place];
     const [chosen, end] = [place === rollout.steps[at].lane, droppedAt(at, place)];
-    const fate = chosen ? "✔ shown plan" : end === null ? "" : `until step ${end}`;
+    const fate = chosen ? "✔ shown plan" : end === null ? "" : `dropped after step ${end}`;
     const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped after step ${end}`;
     return s("text", { x: 0, y: y(row) + 4, "font-weight": chosen ? 700 : 400, fill: chosen ? "var(--blue)" : "var(--ink)" },
       s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${"ABCD"[row]}: ${number(kept[2])}  ${fate}`); // prettier-ignore

@@ -650,7 +650,7 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
         for number, later in enumerate(data["steps"][34:], start=35):
             alive = {each for each, (before, _, _) in enumerate(later["beam"]) if before in alive}
             dropped = dropped or (None if alive else number)
-        assert label.endswith("✔ shown plan" if place == step["lane"] else f"until step {dropped - 1}")
+        assert label.endswith("✔ shown plan" if place == step["lane"] else f"dropped after step {dropped - 1}")
     titles = page.locator(".lanes .kept title").all_text_contents()
     there = next(place for place, title in enumerate(titles) if title.startswith("step 37, place 1 "))
     page.locator(".lanes .kept").nth(there).click()
