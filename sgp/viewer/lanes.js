@@ -56,7 +56,7 @@ function drawLanes(rollout, { visit }) {
     const step = rollout.steps[at];
     const kept = step?.beam?.length ?? 0;
     const title = !step ? "The last decisions" : kept ? `Path costs after step ${at + 1}` : "Beam: not recorded here";
-    drawing.replaceChildren(s("text", { x: 0, y: 9, class: "faint", "font-weight": 600 }, title));
+    drawing.replaceChildren(s("text", { x: 0, y: 10, class: "faint", "font-weight": 600 }, title));
     const count = Math.floor((LANES.width - LANES.left) / LANES.pitch);
     const start = Math.max(0, Math.min(at - BEFORE, rollout.steps.length - count));
     const x = (place) => LANES.left + LANES.pitch * (place - start + 0.5);
@@ -66,7 +66,7 @@ function drawLanes(rollout, { visit }) {
       const rows = drawn(place);
       const rowsBefore = place > start ? drawn(place - 1) : [];
       const { beam, lane } = rollout.steps[place];
-      if ((place + 1) % 5 === 0 || place === at) nodes.append(s("text", { x: Math.min(x(place), LANES.width - 12), y: 9, "text-anchor": "middle", class: "faint" }, String(place + 1)));
+      if ((place + 1) % 5 === 0 || place === at) nodes.append(s("text", { x: Math.min(x(place), LANES.width - 12), y: 10, "text-anchor": "middle", class: "faint" }, String(place + 1)));
       rows.forEach((each, row) => {
         const from = rowsBefore.indexOf(beam[each][0]);
         const path = each === lane && rowsBefore[from] === rollout.steps[place - 1]?.lane;

@@ -151,7 +151,7 @@ const STYLE = `
 .sgp[data-view=explain] .reasons .feature { white-space: normal; } .sgp[data-view=explain] .because { height: auto; }
 @container (min-width: 860px) { .sgp[data-view=explain]:not(.large) .main { grid-template-rows: minmax(0, 1fr) minmax(0, 1fr); }
   .sgp[data-view=explain] .ruler { flex: 1; }
-  .sgp[data-view=explain] .below { grid-template-columns: minmax(0, 8fr) minmax(0, 5fr) !important; } }
+  .sgp[data-view=explain] .below { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr) !important; } }
 .sgp .picture text.mentioned { fill: var(--orange) !important; font-weight: 700; text-decoration: underline; stroke: var(--paper); stroke-width: 4; paint-order: stroke; }
 .sgp .picture rect.mentioned { stroke: var(--orange) !important; stroke-width: 4; stroke-opacity: 1; }
 .sgp[data-view=teach] .why { font-size: 22px; line-height: 1.4; height: auto !important; } .sgp[data-view=teach] .why code { font-size: 19px; } .sgp[data-view=teach] .words { font-size: 18px; }

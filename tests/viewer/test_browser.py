@@ -13,7 +13,7 @@ from sgp.domains import draw_series
 from sgp.domains.domain import Scene
 from sgp.viewer.export import script
 from sgp.viewer.playback import playback
-from tests.browsing import expect, expect_playing_beyond, expect_step, lane_words, press
+from tests.browsing import LETTERS, expect, expect_playing_beyond, expect_step, lane_words, press
 from tests.recorded import recorded_file
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
@@ -680,6 +680,16 @@ def test_at_the_end_the_plan_stands_where_the_candidates_were_and_no_panel_is_bl
     assert page.locator(".more .planned").count() == 1
     page = open_page(rollout_of("gripper-random-successor-*"), "#step=end", viewport={"width": 1366, "height": 768})
     assert not page.locator(".ruler").is_visible(), "without a beam nothing of it remains"
+
+
+@pytest.mark.parametrize("view", ["all", "explain"])
+def test_letters_of_ruler_and_lanes_have_ten_pixels_in_both_views_that_show_them(open_page, view):
+    rollout = rollout_of("blocksworld-state-centric-wl-xgboost-delta-p08-solved")
+    page = open_page(rollout, "#step=22", viewport={"width": 1366, "height": 768})
+    page.select_option("select[aria-label=View]", view)
+    sizes = page.locator(".ruler svg text").evaluate_all(LETTERS)
+    assert len(sizes) > 10
+    assert min(sizes) >= 10
 
 
 def test_no_lanes_are_drawn_where_no_beam_was_recorded(open_page, blocks):
