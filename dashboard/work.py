@@ -92,8 +92,7 @@ def _progress(page: str) -> None:
         return
     report = found["job"].report()
     status = report.progress or {}
-    if report.ended or ("preview" in status and not found.get("previewed")):
-        found["previewed"] = True
+    if report.ended:
         st.rerun()
     words = [status["doing"]] if status.get("doing") else []
     if "decisions" in status:
@@ -112,4 +111,7 @@ def _progress(page: str) -> None:
     if right.button("Cancel", key=f"{page} cancel"):
         give_up(page)
         st.session_state[f"{page} cancelled"] = True
+        st.rerun()
+    if "preview" in status and not found.get("previewed"):  # after the button, so that no click on it is lost
+        found["previewed"] = True
         st.rerun()

@@ -170,7 +170,7 @@ def diagnosis(recorded: Recorded) -> tuple[Remark, ...]:
 
 def _remarks(recorded: Recorded) -> Iterator[Remark]:
     count = len(recorded.steps)
-    if recorded.head.get("reason"):
+    if recorded.head.get("reason") and recorded.head["outcome"] != Outcome.HORIZON:  # its outcome says as much
         yield Remark(f"Reason of the end: {recorded.head['reason']}", (count + 1,))
     if not count:
         return

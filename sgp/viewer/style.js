@@ -145,7 +145,7 @@ const STYLE = `
   .sgp .plan { height: 220px; } }
 @container (min-width: 860px) and (max-width: 1100px) { .sgp .choose { max-width: 150px; } }
 .sgp.mapless .map { display: none; } .sgp.mapless .below { grid-template-columns: minmax(0, 1fr); }
-@container (min-width: 560px) { .sgp.mapless .beside { flex-direction: row; } .sgp.mapless .beside > * { flex: 1; min-width: 0; } }
+@container (min-width: 560px) { .sgp.mapless .beside { flex-direction: row; } .sgp.mapless .beside > * { flex: 1; min-width: 0; max-width: 50%; } }
 .sgp[data-view=step] :is(.below, .reasons), .sgp[data-view=teach] :is(.below, .reasons, .candidates, .more), .sgp[data-view=explain] :is(.coverage, .candidates) { display: none; }
 .sgp[data-view=teach] .words { white-space: normal; }
 .sgp[data-view=explain] .reasons .feature { white-space: normal; } .sgp[data-view=explain] .because { height: auto; }
