@@ -163,7 +163,7 @@ def built(tmp_path_factory):
     return write_site(tmp_path_factory.mktemp("site"), choose_rollouts(sgp.recorded_rollouts().rollouts, most=8))
 
 
-@pytest.fixture(params=[(1366, "light"), (800, "dark")], ids=str)
+@pytest.fixture(params=[(1366, "light"), (911, "light"), (800, "dark"), (1920, "dark")], ids=str)
 def page(request, browser):
     width, scheme = request.param
     context = browser.new_context(viewport={"width": width, "height": 768}, color_scheme=scheme)
