@@ -169,14 +169,16 @@ def diagnosis(recorded: Recorded) -> tuple[Remark, ...]:
 
 
 def _remarks(recorded: Recorded) -> Iterator[Remark]:
-    count = len(recorded.steps)
-    if recorded.head.get("reason") and recorded.head["outcome"] != Outcome.HORIZON:  # its outcome says as much
-        yield Remark(f"Reason of the end: {recorded.head['reason']}", (count + 1,))
-    if not count:
-        return
-    of_ranks = (_idle, _shut, _ties) if _is_ranked(recorded) else ()
-    for remarks in (*of_ranks, _circles, _goals, _off):
-        yield from remarks(recorded)
+    reason, at_limit = recorded.head.get("reason"), recorded.head["outcome"] == Outcome.HORIZON
+    end = [Remark(f"Reason of the end: {reason}", (len(recorded.steps) + 1,))] if reason else []
+    if not at_limit:
+        yield from end
+    if recorded.steps:
+        of_ranks = (_idle, _shut, _ties) if _is_ranked(recorded) else ()
+        for remarks in (*of_ranks, _circles, _goals, _off):
+            yield from remarks(recorded)
+    if at_limit:  # which limit was reached explains less than what was chosen
+        yield from end
 
 
 def _is_ranked(recorded: Recorded) -> bool:

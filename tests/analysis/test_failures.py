@@ -207,6 +207,8 @@ def test_a_reason_comes_first_goals_given_up_or_never_held_are_named_and_leaving
     rejected = choice("(a x)", None, (), (), "rejected")
     found = told([choice("(a y)", 0.0, ["(q y)"]), rejected], outcome="refused", reason="no candidate: (a z)")
     assert found[0] == ("Reason of the end: no candidate: (a z)", (2,))
+    found = told([choice("(a y)", 0.0, ["(q y)"]), rejected], outcome="horizon", reason="the limit of 1 decisions")
+    assert found[-1] == ("Reason of the end: the limit of 1 decisions", (2,))
     assert not any("changes nothing" in sentence for sentence, _ in found)
     never = "3 of 3 goals were never satisfied: '(p x)', '(p y)', '(p z)'"
     assert told([rejected, rejected])[1:] == [(never, (2,))]
