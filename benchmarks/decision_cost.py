@@ -1,4 +1,4 @@
-"""Cost of a decision of the shipped planners by domain and size, on suite `huge` (`huge.toml`).
+"""Cost of a decision of the included planners by domain and size, on suite `huge`.
 
     python benchmarks/decision_cost.py --csv decision-cost.csv --plot decision-cost.svg
     python benchmarks/decision_cost.py --against ../earlier-checkout
@@ -14,12 +14,9 @@ import argparse
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import time
-import tomllib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -29,105 +26,27 @@ from measuring import add_csv, note, write
 from rich.console import Console
 from rich.table import Table
 
-from sgp.domains import get_domain
-from sgp.planning.pddl import Problem
-
 FOLDER = Path(__file__).parent
-SUITE = FOLDER / "huge.toml"
 DOMAINS = "ferry,gripper,miconic,childsnack,logistics,blocksworld"
 PHASES = ("candidates", "embedding", "ranking", "bookkeeping")
 OURS, OTHER = "this commit", "other commit"
-GENERATION_BYTES = 4 * 10**9
-PROBLEMS = 5  # of each size
-GENERATION_SECONDS = 20  # CPU time to generate a problem; larger problems are left out
 
 
-def suite() -> dict:
-    return tomllib.loads(SUITE.read_text(encoding="utf-8"))
-
-
-def problem_text(domain: str, size: int, number: int) -> str:
-    """Generate problem `number` (from 1) of suite huge: the largest of at most `size` objects."""
-    import numpy as np
-
-    from sgp.datasets.suite import number_of
-
-    built_in, declared = get_domain(domain), suite()
-    table = declared["domains"][domain]
-
-    def arguments(step: int) -> dict[str, int]:
-        return table.get("fixed", {}) | {name: share * step for name, share in table["per"].items()}
-
-    step = bisect_right(range(size + 2), size, lo=1, key=lambda step: built_in.sizes.count(**arguments(step))) - 1
-    rng = np.random.default_rng([declared["seed"], number_of(domain), size, number])
-    return built_in.generate(rng, **arguments(step))
-
-
-def problem(domain: str, size: int, number: int) -> Problem:
-    """Generate a problem and compare its hash with the declared one."""
-    declared = suite()
-    text = problem_text(domain, size, number)
-    hashes = declared["domains"][domain].get("sha256", {}).get(str(size), [])
-    if len(hashes) < number:
-        raise SystemExit(f"suite huge has no problem {number} of {size} objects of {domain}; see {SUITE}")
-    if sha256(text.encode()).hexdigest() != hashes[number - 1]:
-        raise SystemExit(
-            f"problem {number} of {size} objects of {domain} is not the one of {SUITE}, which numpy "
-            f"{declared['numpy']} drew; install that version"
-        )
-    return Problem(f"{domain}-{size}-{number}", get_domain(domain).pddl, text)
-
-
-def digest_within(domain: str, size: int, number: int) -> str:
-    """Return the SHA-256 of a problem. Raises TimeoutError or MemoryError if generation exceeds a limit."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    resource.setrlimit(resource.RLIMIT_AS, (GENERATION_BYTES, resource.RLIM_INFINITY))
-    signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, GENERATION_SECONDS)
-    try:
-        return sha256(problem_text(domain, size, number).encode()).hexdigest()
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-def declare() -> None:
-    """Write the hashes of all problems that can be generated within the time limit."""
-    import numpy as np
-
-    lines = [line for line in SUITE.read_text(encoding="utf-8").split("\n") if not line.startswith("sha256.")]
-    declared, written = suite(), list[str]()
-    domain = ""
-    for line in lines:
-        if line.startswith("numpy = "):
-            written.append(f'numpy = "{np.__version__}"')
-            continue
-        if line.startswith("[domains."):
-            domain = line[len("[domains.") : -1]
-        if domain and line.startswith("per"):
-            written.append(line)
-            for size in declared["sizes"]:
-                try:
-                    hashes = [digest_within(domain, size, number) for number in range(1, PROBLEMS + 1)]
-                except (TimeoutError, MemoryError):
-                    break
-                written.append(f"sha256.{size} = {json.dumps(hashes)}")
-            continue
-        written.append(line)
-    SUITE.write_text("\n".join(written), encoding="utf-8")
+def split_of(size: int) -> str:
+    """Return the split of suite huge with problems of at most `size` objects."""
+    return f"{size}-objects"
 
 
 def measure(domain: str, size: int, number: int, most: int, seconds: float) -> dict:
     """Return the measurements of one problem: mean milliseconds by phase over the decisions after the first."""
+    from sgp.datasets.suite import load_suite
     from sgp.methods.loading import load_planner
     from sgp.planning.clock import resident_memory
     from sgp.planning.planner import Limit, Search, clock_of
     from sgp.planning.task import Task
     from sgp.solving import run_for
 
-    given = problem(domain, size, number)
+    given = load_suite("huge").problems(domain, split_of(size))[number - 1]
     spent = dict.fromkeys(PHASES, 0.0)
 
     def timed(phase: str, act: Callable) -> Callable:
@@ -224,7 +143,7 @@ def plot(scores, file: Path) -> None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
         f'font-size="12"><rect width="{width}" height="{height}" fill="white"/>'
     ]
-    for size in suite()["sizes"]:
+    for size in sorted(scores["size"].unique()):
         parts.append(f'<path d="M{x(size):.0f} 20V{height - 40}" stroke="#ddd"/>')
         parts.append(f'<text x="{x(size):.0f}" y="{height - 24}" text-anchor="middle">{size:,}</text>')
     for value in (0.1, 1, 10, 100, 1000, 10000):
@@ -245,30 +164,29 @@ def plot(scores, file: Path) -> None:
 
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
-    declared = suite()["domains"]
+    """Yield domain, size and number of each problem that suite huge has."""
+    from sgp.datasets.suite import load_suite
+
+    suite = load_suite("huge")
     for size in map(int, options.sizes.split(",")):
         for domain in options.domains.split(","):
-            for number in range(1, options.problems + 1):
-                if str(size) in declared[domain].get("sha256", {}):
-                    yield domain, size, number
+            if split_of(size) in suite.domain(domain).splits:
+                problems = suite.problems(domain, split_of(size))  # generated here, so that no measured process does it
+                yield from ((domain, size, number) for number in range(1, min(options.problems, len(problems)) + 1))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domains", default=DOMAINS)
     parser.add_argument("--sizes", default="50,200,1000")
-    parser.add_argument("--problems", type=int, default=1, help=f"of each size, at most {PROBLEMS}")
+    parser.add_argument("--problems", type=int, default=1, help="of each size, at most 5")
     parser.add_argument("--decisions", type=int, default=20, help="of each problem, after the first")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of each problem, CPU time")
     parser.add_argument("--against", type=Path, help="folder of another checkout to compare with")
     parser.add_argument("--plot", type=Path, help="write a plot over sizes here, as SVG")
-    parser.add_argument("--declare", action="store_true", help="write the hashes of suite huge, and end")
     parser.add_argument("--one", nargs=3, metavar=("DOMAIN", "SIZE", "NUMBER"), help=argparse.SUPPRESS)
     add_csv(parser)
     options = parser.parse_args()
-    if options.declare:
-        declare()
-        return
     if options.one:
         domain, size, number = options.one
         print(json.dumps(measure(domain, int(size), int(number), options.decisions, options.seconds)))

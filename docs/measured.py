@@ -254,7 +254,7 @@ def decision_cost() -> str:
         lines.append((domain, *cells, ratio, f"{peak['value'].mean() / 1000:.1f}"))
     caption = (
         "Milliseconds of CPU time of a decision (n problems), mean over up to 20 decisions after the first. A cell is "
-        "empty if the problem cannot be generated within 4 GB, or if two decisions take more than 60 s."
+        "empty if two decisions take more than 60 s."
     )
     day, cores, load = when(rows)
     words = f"Measured until {day}, {cores} cores, up to {load} processes at once."

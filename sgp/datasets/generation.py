@@ -13,13 +13,15 @@ import numpy as np
 
 from sgp.datasets.store import home
 from sgp.datasets.suite import (
-    LEVELS,
+    HUGE_SUITE,
     TRACK_SUITE,
+    TRAIN,
     Entry,
     SeededSplits,
     Suite,
     SuiteDomain,
     drawn,
+    huge_sizes,
     list_suites,
     load_suite,
     number_of,
@@ -160,7 +162,10 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
         raise SuiteError(f"no domain describes a suite '{name}'; its splits belong into the files of sgp/domains")
     named = load_suite(name).named_stream if name in list_suites() else True
     stream = seed, *((number_of(name),) if named else ())
-    seeded = SeededSplits(name, seed, LEVELS, np.__version__) if name == TRACK_SUITE else None
+    seeded = None
+    if name in (TRACK_SUITE, HUGE_SUITE):
+        splits = dict.fromkeys(split for domain in domains for split in _splits(domain, name) if split != TRAIN)
+        seeded = SeededSplits(name, seed, tuple(splits), np.__version__)
     generated = {
         domain.name: _generate_domain(name, domain, folder / domain.name, stream, seeded) for domain in domains
     }
@@ -177,6 +182,8 @@ def _splits(domain: Domain, suite: str) -> Mapping[str, Sequence[Mapping[str, in
         return {split: [size for size in found for _ in range(_PER_SIZE[split])] for split, found in sizes.items()}
     if suite == TRACK_SUITE:
         return track_sizes(domain)
+    if suite == HUGE_SUITE:
+        return huge_sizes(domain)
     return domain.splits.get(suite, {})
 
 
@@ -213,10 +220,10 @@ def _by_seed(
 ) -> dict[str, tuple[Entry, ...]]:
     """The splits without files: their problems are drawn only for their hashes."""
     constants = len(domain.texts[next(iter(domain.models))].constants)
-    sizes = {split: found for split, found in track_sizes(domain).items() if split in seeded.splits}
+    sizes = {split: found for split, found in _splits(domain, seeded.suite).items() if split in seeded.splits}
     every = [size for found in sizes.values() for size in found]
-    largest = max(entry.size for entries in stored.values() for entry in entries) - constants
-    if len(set(every)) < len(every) or min(every) <= largest:
+    largest = max((entry.size for entries in stored.values() for entry in entries), default=0) - constants
+    if seeded.suite != HUGE_SUITE and (len(set(every)) < len(every) or min(every) <= largest):
         raise SuiteError(
             f"{domain.name}: problems of suite {seeded.suite} without files have {every} objects; expected different "
             f"sizes above {largest}, that of the largest with a file: nothing else keeps them apart"

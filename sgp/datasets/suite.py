@@ -28,6 +28,8 @@ TRACK_SUITE = "track"  # of each domain of the IPC 2023 learning track, problems
 TRAIN = "train"
 LEVELS = ("easy", "medium", "hard")
 _TRAINING, _PER_LEVEL = 60, 10
+HUGE_SUITE = "huge"  # problems of up to 50,000 objects, to measure what a decision costs
+_HUGE_SIZES, _PER_HUGE_SIZE = (50, 200, 1_000, 5_000, 20_000, 50_000), 5
 
 
 def track_sizes(domain: Domain) -> dict[str, list[int]]:
@@ -46,6 +48,19 @@ def track_sizes(domain: Domain) -> dict[str, list[int]]:
     return {split: [domain.tracked.nearest(round(size)) for size in found] for split, found in sizes.items()}
 
 
+def huge_sizes(domain: Domain) -> dict[str, list[int]]:
+    """The sizes of the problems of each split of suite `huge`: five of at most the size that the split names."""
+    growth = domain.huge
+    if growth is None:
+        return {}
+    numbers = range(1, _PER_HUGE_SIZE + 1)
+    return {
+        f"{size}-objects": [domain.sizes.count(**growth.arguments(domain.sizes, size, number)) for number in numbers]
+        for size in _HUGE_SIZES
+        if size <= growth.most
+    }
+
+
 @dataclass(frozen=True)
 class SeededSplits:
     """Splits of a suite without files: a problem is the first draw of its random stream, checked by its hash.
@@ -60,13 +75,19 @@ class SeededSplits:
 
     def draw(self, domain: Domain, split: str, number: int, size: int) -> str:
         """Problem `number` (from 1) of a split, of `size` objects without constants."""
-        if not domain.tracked.has(size):
+        arguments: Mapping[str, int] | int = size
+        if self.suite == HUGE_SUITE and domain.huge is not None:
+            arguments = domain.huge.arguments(domain.sizes, size, number)
+            known = domain.sizes.count(**arguments) == size
+        else:
+            known = domain.tracked.has(size)
+        if not known:
             raise SuiteError(
                 f"{domain.name} has no problem of {size} objects, which suite {self.suite} lists; install the version "
                 "of sgp that the suite came with"
             )
         stream = self.seed, number_of(self.suite), number_of(domain.name), number_of(split), number
-        return drawn(self.suite, domain, size, (*stream, 0))
+        return drawn(self.suite, domain, arguments, (*stream, 0))
 
     def read(self, file: Path, sha256: str, domain: Domain, split: str, number: int, size: int) -> str:
         """The text of a problem's file, which is drawn and written if it is missing or another."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from sgp.domains.domain import Domain, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
+from sgp.domains.domain import Domain, Growth, Scaling, Scene, Sizes, Slots, Track, Words, any_arguments
 from sgp.domains.drawing.fallback import draw_any
 from sgp.domains.drawing.layout import Layout
 from sgp.errors import InputError, PluginError, expected_one_of, require
@@ -62,6 +62,7 @@ def builtin_domain(
         splits={suite: _problems(splits) for suite, splits in table.get("splits", {}).items()},
         scaling=Scaling(**table["scaling"], only=scaled) if "scaling" in table else None,
         track=Track(**table["track"], only=tracked) if "track" in table else None,
+        huge=Growth(**table["huge"]) if "huge" in table else None,
         slots=slots,
         words=Words(**table["words"]),
         others_words=Words(**table.get("others_words", {})),

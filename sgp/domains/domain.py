@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -179,6 +179,30 @@ class Track:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """The generator's arguments of suite `huge`, whose problems have up to 50,000 objects.
+
+    A problem of at most n objects has the `fixed` arguments, and those of `per` times the largest whole number that n
+    allows. `most` is the largest n whose problems are generated within 20 s and 4 GB. In a domain with one problem of
+    each size, the argument `numbered`, which is the problem's number minus one, makes five of it.
+    """
+
+    per: Mapping[str, int]
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    most: int = MOST_OBJECTS
+    numbered: str = ""
+
+    def arguments(self, sizes: Sizes, size: int, number: int) -> dict[str, int]:
+        """Return the arguments of problem `number` (from 1) of at most `size` objects."""
+        own = {**self.fixed, self.numbered: number - 1} if self.numbered else self.fixed
+
+        def grown(step: int) -> dict[str, int]:
+            return {**own, **{name: share * step for name, share in self.per.items()}}
+
+        return grown(bisect_right(range(size + 2), size, lo=1, key=lambda step: sizes.count(**grown(step))) - 1)
+
+
+@dataclass(frozen=True)
 class Slots:
     """State variables of a fixed-size factored encoding (state-centric, Table 6).
 
@@ -315,10 +339,10 @@ class Domain:
     `models` maps vocabularies ("untyped", "typed") to PDDL. `generator` makes a problem of the first model from a
     random generator and checked arguments; the problem has a plan unless `solvable` is false. `renamed` has the
     predicate names of other models. `splits` maps bundled suites to splits, and each split to generator arguments, one
-    entry per problem. `scaling` configures measurement over sizes, and `track` the sizes of the IPC 2023. `slots` are
-    the variables of the fixed-size encoding. `words` has English templates of atoms and actions; `others_words` has
-    those of external models. `draw` makes an SVG of a scene or a partial goal. `arrange` assigns places to the scenes
-    of a series, each with the index of its predecessor (-1: none).
+    entry per problem. `scaling` configures measurement over sizes, `track` the sizes of the IPC 2023, and `huge` the
+    arguments of suite `huge`. `slots` are the variables of the fixed-size encoding. `words` has English templates of
+    atoms and actions; `others_words` has those of external models. `draw` makes an SVG of a scene or a partial goal.
+    `arrange` assigns places to the scenes of a series, each with the index of its predecessor (-1: none).
     """
 
     name: str
@@ -331,6 +355,7 @@ class Domain:
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     scaling: Scaling | None = None
     track: Track | None = None
+    huge: Growth | None = None
     slots: Slots | None = None
     words: Words = field(default_factory=Words)
     others_words: Words = field(default_factory=Words)

@@ -12,7 +12,7 @@ import sgp
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import SUITE_SEED, canonical_form, form_of, generate_problems, generate_suite
 from sgp.datasets.store import cache_folder
-from sgp.datasets.suite import LEVELS, SeededSplits, load_suite, read_suite, sha256_of, track_sizes
+from sgp.datasets.suite import LEVELS, SeededSplits, huge_sizes, load_suite, read_suite, sha256_of, track_sizes
 from sgp.datasets.training_data import Demonstrations, learning_texts
 from sgp.domains import all_domains, get_domain
 from sgp.domains.domain import Track
@@ -25,11 +25,11 @@ from tests.conftest import blocks_problem
 from tests.sampling import connected
 
 SUITE = sgp.load_suite("state-centric")
-BUNDLED = ("harder", "scaling", "selection", "state-centric", "track")
+BUNDLED = ("harder", "huge", "scaling", "selection", "state-centric", "track")
 EVERY = list(dict.fromkeys(domain for name in BUNDLED for domain in sgp.load_suite(name).domains))
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
 
-TRACK = sgp.load_suite("track")
+TRACK, HUGE = sgp.load_suite("track"), sgp.load_suite("huge")
 TRACKED = [domain.name for domain in all_domains() if domain.track is not None]
 WITHOUT_PLAN = {"floortile": 28, "sokoban": 2}
 
@@ -65,7 +65,8 @@ def test_the_bundled_suite_has_the_counts_and_sizes_of_the_paper(domain):
 def equal_problems(domain):
     """Return bundled problems that are equal but for the names of objects, as lists of (suite, split, problem, like).
 
-    Of splits without files, only those with a number of objects that another problem has.
+    Of splits without files, only those with a number of objects that another problem has, and at most 200 objects of
+    suite huge: forms of larger problems take minutes.
     """
     suites = [suite for suite in map(sgp.load_suite, BUNDLED) if domain in suite.domains]
     splits = [(suite, split, entries) for suite in suites for split, entries in suite.domains[domain].splits.items()]
@@ -73,6 +74,8 @@ def equal_problems(domain):
     found = defaultdict(list)
     for suite, split, entries in splits:
         has_files = suite.seeded is None or split not in suite.seeded.splits
+        if suite.name == "huge" and split not in ("50-objects", "200-objects"):
+            continue
         if has_files or any(counts[entry.size] > 1 for entry in entries):
             for problem, entry in zip(suite.problems(domain, split), entries, strict=True):
                 form = form_of(read_domain(problem.domain_pddl), read_problem(problem.problem_pddl))
@@ -171,14 +174,30 @@ def test_the_larger_suites_are_what_their_seed_generates(name, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domain", TRACKED)
-def test_problems_without_files_are_what_their_seed_generates(domain):
-    """Each problem has a random stream of its own, so that two of each level stand for the others."""
+@pytest.mark.parametrize(
+    ("suite", "domain"),
+    [(TRACK, domain) for domain in TRACKED] + [(HUGE, domain.name) for domain in all_domains()],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_problems_without_files_are_what_their_seed_generates(suite, domain):
+    """Each problem has a random stream of its own, so that two of each split stand for the others."""
+    for split, entries in suite.domain(domain).splits.items():
+        for place, entry in [*enumerate(entries, start=1)][:: len(entries) // 2 + 1]:
+            if split in suite.seeded.splits:
+                text = suite.seeded.draw(get_domain(domain), split, place, entry.size - constants(domain))
+                assert sha256_of(text) == entry.sha256
+
+
+def test_suites_without_files_have_all_domains_that_name_their_sizes():
     assert list(TRACK.domains) == TRACKED
-    for level in TRACK.seeded.splits:
-        for place, entry in [*enumerate(TRACK.domain(domain).splits[level], start=1)][::6]:
-            text = TRACK.seeded.draw(get_domain(domain), level, place, entry.size - constants(domain))
-            assert sha256_of(text) == entry.sha256
+    assert list(HUGE.domains) == [domain.name for domain in all_domains()]
+    for name, domain in HUGE.domains.items():
+        sizes = {split: {entry.size - constants(name) for entry in found} for split, found in domain.splits.items()}
+        assert sizes == {split: set(found) for split, found in huge_sizes(get_domain(name)).items()}
+        limits = [int(split.removesuffix("-objects")) for split in sizes]
+        assert limits == [50, 200, 1_000, 5_000, 20_000, 50_000][: 3 if name == "rovers" else 6]
+        for limit, found in zip(limits, sizes.values(), strict=True):
+            assert limit - 12 < min(found) <= max(found) <= limit, "at most one step of the proportions smaller"
 
 
 def test_grids_with_holes_stay_connected():
@@ -241,7 +260,7 @@ def test_every_domain_of_a_suite_stands_in_its_domain_file():
 
 def test_names_that_do_not_exist_are_answered_with_those_that_do():
     for ask, words in (
-        (lambda: sgp.load_suite("nope"), "unknown suite 'nope'; expected one of acpbench, harder, scaling, sele"),
+        (lambda: sgp.load_suite("nope"), "unknown suite 'nope'; expected one of acpbench, harder, huge, scaling, sele"),
         (lambda: SUITE.domain("sokoban"), "no domain 'sokoban'; expected one of blocksworld, gripper, logistics, vis"),
         (lambda: SUITE.problems("gripper", "hard"), "no split 'hard'; expected one of train, validation, interpol"),
     ):
@@ -339,7 +358,7 @@ def made_files():
 
 
 def constants(domain):
-    return len(TRACK.domain_text(domain).constants)
+    return len(HUGE.domain_text(domain).constants)
 
 
 def test_sizes_of_a_domain_that_has_all_are_the_rules():
