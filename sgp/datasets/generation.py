@@ -144,6 +144,7 @@ def form_of(domain: DomainText, problem: ProblemText) -> str:
 
 SUITE_SEED = 20261121
 SCALING_SUITE = "scaling"  # problems of the sizes that the domain files name under `scaling`
+_SEEDED = {TRACK_SUITE: track_sizes, HUGE_SUITE: huge_sizes}  # suites without files: sizes of a domain's splits
 _PER_SIZE = {"train": 10, "validation": 4}  # dynamic validation, section 4, has 100 and 4
 _ATTEMPTS = 50  # draws of one problem before a renamed duplicate within its split is accepted
 
@@ -163,8 +164,8 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     named = load_suite(name).named_stream if name in list_suites() else True
     stream = seed, *((number_of(name),) if named else ())
     seeded = None
-    if name in (TRACK_SUITE, HUGE_SUITE):
-        splits = dict.fromkeys(split for domain in domains for split in _splits(domain, name) if split != TRAIN)
+    if name in _SEEDED:
+        splits = dict.fromkeys(split for domain in domains for split in _SEEDED[name](domain) if split != TRAIN)
         seeded = SeededSplits(name, seed, tuple(splits), np.__version__)
     generated = {
         domain.name: _generate_domain(name, domain, folder / domain.name, stream, seeded) for domain in domains
@@ -180,10 +181,8 @@ def _splits(domain: Domain, suite: str) -> Mapping[str, Sequence[Mapping[str, in
     if suite == SCALING_SUITE and domain.scaling is not None:
         sizes = {"train": domain.scaling.train, "validation": domain.scaling.validation}
         return {split: [size for size in found for _ in range(_PER_SIZE[split])] for split, found in sizes.items()}
-    if suite == TRACK_SUITE:
-        return track_sizes(domain)
-    if suite == HUGE_SUITE:
-        return huge_sizes(domain)
+    if suite in _SEEDED:
+        return _SEEDED[suite](domain)
     return domain.splits.get(suite, {})
 
 
@@ -220,7 +219,7 @@ def _by_seed(
 ) -> dict[str, tuple[Entry, ...]]:
     """The splits without files: their problems are drawn only for their hashes."""
     constants = len(domain.texts[next(iter(domain.models))].constants)
-    sizes = {split: found for split, found in _splits(domain, seeded.suite).items() if split in seeded.splits}
+    sizes = {split: found for split, found in _SEEDED[seeded.suite](domain).items() if split in seeded.splits}
     every = [size for found in sizes.values() for size in found]
     largest = max((entry.size for entries in stored.values() for entry in entries), default=0) - constants
     if seeded.suite != HUGE_SUITE and (len(set(every)) < len(every) or min(every) <= largest):
