@@ -207,7 +207,7 @@ def test_a_log_is_shown_only_on_request(blocks_run, files, caplog):
 
 
 WRONG = f"""
-train --domain gripper --suite nope -> unknown suite 'nope'; expected one of acpbench, harder, huge, scaling, selection, stat
+train --domain gripper --suite nope -> unknown suite 'nope'; expected one of acpbench, harder, huge, scaling, selection
 train --domain gripper --suite state-centrik -> (did you mean 'state-centric'?)
 train --domain nope --suite state-centric -> no domain 'nope'; expected one of blocksworld
 train --method nope --domain gripper --suite state-centric -> unknown method 'nope'
