@@ -224,6 +224,7 @@ _PARTS = {
         *_SHARED,
         "board",
         "candidates",
+        "features",
         "reasons",
         "coverage",
         "curves",

@@ -40,8 +40,9 @@ def playback(recorded: Recorded, projected: Mapping[str, Any] | None = None) -> 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions, features and the SVG
     elements of drawings are stored once, in lists, and referred to by index. `words` has at the same indices a sentence
     for each action, feature, and atom that a candidate adds or deletes; None if the domain has no words. `named` has at
-    the indices of features the objects that each names. `wanted` has each goal in words, with the frames from which it
-    is open, satisfied, open again, and so on.
+    the indices of features the objects that each names, None for a WL feature, whose objects depend on the state; if
+    there is one, `initial` has the initial state's atoms. `wanted` has each goal in words, with the frames from which
+    it is open, satisfied, open again, and so on, and the literal.
 
     Ranks count from 0, but the `rank` of a candidate from 1. Of a step: `unavailable`, the ranks of such candidates;
     `next`, the rank of the runner-up (None if no other was available); `tie`, whether the order of candidates decided
@@ -96,7 +97,7 @@ class _Playback:
         recorded, head, about = self.recorded, self.recorded.head, self.recorded.about
         frames, steps = self.frames(), self.steps()
         length = sum(len(_taken(record)["actions"]) for record in recorded.steps)
-        words = words_of(self.text)
+        words, named = words_of(self.text), [objects_of(each, self.names) for each in self.features]
         return {
             "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
             "problem": head["name"],
@@ -111,13 +112,14 @@ class _Playback:
             "length": length,
             "goals": len(self.problem.goal),
             "wanted": [
-                [words.sentence(literal), turns(place in now for now in recorded.open_goals)]
+                [words.sentence(literal), turns(place in now for now in recorded.open_goals), str(literal)]
                 for place, literal in enumerate(self.problem.goal)
             ],
             "atoms": list(self.atoms),
             "actions": list(self.actions),
             "features": list(self.features),
-            "named": [objects_of(each, self.names) for each in self.features],
+            "named": named,
+            "initial": list(head["initial"]) if None in named else [],
             "words": self.sentences(words) if words.actions else None,
             "elements": list(self.elements),
             "goal": self.goal,
@@ -383,10 +385,10 @@ def explanations(record: Mapping[str, Any], order: Sequence[int], numbered: Numb
     ]
 
 
-def objects_of(feature: str, names: Container[str]) -> list[str]:
-    """The objects that a feature names: arguments of its atoms, or that of an FSF slot; variables are no objects."""
+def objects_of(feature: str, names: Container[str]) -> list[str] | None:
+    """The objects that a feature names: arguments of its atoms, or that of an FSF slot; None for a WL feature."""
     if _OF_ANY_OBJECT.match(feature):
-        return []
+        return None
     words = [each for atom in _ATOM.finditer(feature) for each in atom[1].split()[1:]]
     return [each for each in dict.fromkeys([*words, *_SLOT.findall(feature)]) if each in names]
 

@@ -113,11 +113,12 @@ function briefly(names) {
 function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const most = Math.max(0, ...rollout.steps.flatMap((step) => step.why.map((each) => each.reasons.length)));
   const english = rollout.words?.features ?? rollout.features;
+  const signs = signsOf(rollout.wanted.map(([, , literal]) => literal));
   let raw = false;
   const said = h("p", { class: "because", tabindex: "0" });
   const rows = Array.from({ length: most }, () => {
     const row = { bar: h("i"), value: h("span", { class: "number" }), feature: h("span", { class: "feature" }), values: h("span", { class: "faint" }) };
-    const [look, leave] = [() => emphasise(row.objects ?? []), () => emphasise([])];
+    const [look, leave] = [() => row.reason && lookAt(row), () => emphasise([])];
     row.element = h("li", { tabindex: "0", onpointerenter: look, onfocus: look, onpointerleave: leave, onblur: leave }, h("span", { class: "diverging" }, row.bar), row.value, row.feature, row.values);
     return row;
   });
@@ -125,6 +126,18 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
   const title = h("summary");
   const details = h("details", { open: true, hidden: !most, ontoggle: schedule }, title,
     h("p", { class: "faint" }, "Positive contributions favour the chosen action, negative ones the alternative; they sum to the difference. ", toggle), h("ol", {}, ...rows.map((row) => row.element))); // prettier-ignore
+
+  /** Emphasises the objects of a row's feature; of a WL feature, those that it describes after only one of the two actions. */
+  function lookAt({ reason: [feature], at, other, feature: words }) {
+    const objects = rollout.named[feature];
+    if (objects) return emphasise(objects);
+    const text = inOrder(rollout.features[feature]);
+    const found = [rollout.steps[at].chosen, other].map((rank) => describedNodes(stateAfter(rollout, at, rank), signs).get(text) ?? new Set());
+    const only = found.map((each, place) => [...each].filter((node) => !found[1 - place].has(node)));
+    words.title = [english[feature], rollout.features[feature], ...only.map((each, place) => each.length && `Only after ${place ? `rank ${other + 1}` : "the chosen action"}: ${each.join(", ")}`)].filter(Boolean).join("\n");
+    const nodes = only.flat().length ? only.flat() : [...found[0], ...found[1]]; // where the colours alone differ, of one text: all
+    return emphasise(nodes.flatMap(objectsIn));
+  }
 
   function showRaw() {
     raw = !raw;
@@ -149,9 +162,9 @@ function reasonsPanel(rollout, { name, schedule, emphasise }) {
     rows.forEach((row, place) => {
       const reason = found?.reasons[place];
       row.element.style.visibility = reason ? "" : "hidden";
+      Object.assign(row, { reason, at, other });
       if (!reason) return;
       const [feature, chosen, against, share] = reason;
-      row.objects = rollout.named[feature];
       row.bar.className = share < 0 ? "for" : "against";
       row.bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
       row.value.textContent = signed(-share);

@@ -529,16 +529,49 @@ def test_the_objects_of_a_feature_are_emphasised_on_the_board_while_it_is_pointe
     mentioned = page.locator(".picture .mentioned")
     assert mentioned.count() == 0
     reasons = data["steps"][step - 1]["why"][0]["reasons"]
+    marked = set()
     for row, (feature, *_) in zip(page.locator(".reasons li:visible").all(), reasons, strict=True):
         row.hover()
         titles = mentioned.evaluate_all("(all) => all.map((each) => each.parentElement.firstChild.textContent)")
         found = {re.split("[:;]", each)[0].split()[-1] for each in titles}
-        text = data["features"][feature]
+        marked |= found
+        text, named = data["features"][feature], data["named"][feature]
         atoms = {word for atom in re.findall(r"\(([^()]*)\)", text) for word in atom.split()[1:]}
-        assert found <= set(data["named"][feature]) <= atoms
-        assert bool(found) == (bool(atoms) and "wl" not in pattern)
+        if named is None:  # a WL feature, whose text has variables for objects
+            assert found <= set(re.findall(r"[^\s,()]+", row.locator(".feature").get_attribute("title")))
+        else:
+            assert found <= set(named) <= atoms
+            assert bool(found) == bool(atoms)
+    assert marked
     page.locator(".candidates h3").hover()
     assert mentioned.count() == 0
+
+
+# Of the WL features of the reasons of some steps: the recorded values, and the numbers of nodes that are described.
+DESCRIBED = """([rollout, places]) => {
+    SCRIPT
+    const signs = signsOf(rollout.wanted.map(([, , literal]) => literal));
+    return places.flatMap((at) => rollout.steps[at].why.flatMap(({ against, reasons }) => {
+        const ranks = [rollout.steps[at].chosen, against];
+        const found = ranks.map((rank) => describedNodes(stateAfter(rollout, at, rank), signs));
+        const counts = (text) => found.map((each) => each.get(inOrder(text))?.size ?? 0);
+        return reasons.filter(([feature, value]) => value !== null && rollout.named[feature] === null).map(
+            ([feature, one, other]) => [[one, other], counts(rollout.features[feature]), rollout.features[feature]]);
+    }));
+}"""
+
+
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
+def test_the_nodes_that_a_wl_feature_describes_are_as_many_as_its_value(browser, domain):
+    described = DESCRIBED.replace("SCRIPT", re.sub("^export (default )?", "", script("player"), flags=re.MULTILINE))
+    for model in ("state-centric-wl-xgboost-delta", "state-centric-wl-xgboost-state", "zero-change-wl"):
+        data = playback(rollout_of(f"{domain}-{model}-p*"))
+        page = browser.new_page()
+        found = page.evaluate(described, [data, list(range(0, len(data["steps"]), 5))])
+        page.close()
+        assert len(found) > 10
+        for values, counts, text in found:
+            assert counts == values, text
 
 
 def test_the_sentence_on_a_choice_names_the_first_optimal_action_and_counts_the_others(open_page):
