@@ -157,8 +157,7 @@ def main() -> None:
     stop = found.stop(place, level, diagnosis(found) if titles[place] == "A failure" else None, size)
     st.markdown(plain(stop.words))
     if titles[place] == "Nearest successor":
-        bars = stop.bars if guessed(found) else ()
-        stop = stop._replace(question="", bars=bars, heading=stop.heading if bars else "")
+        stop = stop._replace(question="", decision=stop.decision if guessed(found) else None)
     if place == len(titles) - 1:
         show_links(found)
     data = encoded({**stop._asdict(), "present": presenting})

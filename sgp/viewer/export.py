@@ -237,7 +237,7 @@ _PARTS = {
     "compare": (*_SHARED, "candidates", "map", "compare"),
     "guess": (*_SHARED, "reasons", "guess"),
     "branches": ("branches",),
-    "tour": ("tour",),
+    "tour": ("elements", "style", "marks", "candidates", "map", "ruler", "lanes", "tour"),
 }
 
 

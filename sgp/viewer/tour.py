@@ -13,7 +13,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgp import drawing
 from sgp.datasets.recorded import Recorded, atom_of, decode_bounds, marks_in, read_recorded
 from sgp.datasets.subject import Subject
 from sgp.datasets.suite import Entry, load_suite
@@ -27,7 +26,7 @@ from sgp.planning.pddl import read_both
 from sgp.planning.rollout import Mark
 from sgp.viewer.library import method_name
 from sgp.viewer.pictures import draw_graph, fill_of
-from sgp.viewer.playback import map_of, ranked
+from sgp.viewer.playback import playback, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,25 +34,15 @@ if TYPE_CHECKING:
 _FORMAT = 3
 _STYLE = "width:100%;height:auto;fill:currentColor"
 _LARGEST_CHANGES = 10
-_RANKED = 9  # candidates of a ranking
-_MARKS = {
-    **{each: each for each in ("chosen", "visited", "goal")},
-    "collapsed": "equivalent to another one",
-    "rejected": "rejected by the model",
-}
 _OF_SIZES = ("Larger problems", "Next steps")
-_BLUE, _ORANGE = "#0072b2", "#d55e00"  # Okabe and Ito
-_MAP, _MARGIN = (560, 420), 24
-_APART = 18  # distance of points whose labels do not overlap
-_MAP_LEGEND = "\u25a0 state, \u25c7 prediction, \u25cf chosen, \u25cb candidates by rank, dots: training, line: plan"
 _ARGUMENT = re.compile(r" at argument (\d+)")
 
 
 class Stop(NamedTuple):
-    """A stop: words, a question and its answer, the numbers' source, pictures of states, beside them a graph or bars.
+    """A stop: words, a question and its answer, the numbers' source, pictures of states, beside them one of the others.
 
     `scenes` are captions and SVGs. A bar is what `tour.js` draws in a row: `label`, `words`, `values` with their texts
-    `shown`, `note`, `fill`, and whether it is `chosen`.
+    `shown`, and `fill`. A decision is drawn by the player's parts: `rollout`, step `at` (from 0), and whether `mapped`.
     """
 
     words: str
@@ -63,6 +52,7 @@ class Stop(NamedTuple):
     scenes: Sequence[tuple[str, str]] = ()
     graph: str = ""
     bars: Sequence[Mapping[str, Any]] = ()
+    decision: Mapping[str, Any] | None = None
     heading: str = ""
 
 
@@ -156,9 +146,6 @@ class Tour:
         `level` is the round of refinement that is shown, `diagnosis` that of the failure, `size` one of `sizes`.
         """
         title, *texts = _stops()[place]
-        distance = math.dist(self.data["embedding"], self.data["predicted"])  # of the current state to the prediction
-        current = {"label": "\u25a0", "words": "the current state", "note": "not a successor", "chosen": False}
-        current |= {"values": [distance], "shown": [f"{distance:.3f}"]}
         parts: dict[str, dict[str, Any]] = {
             "State": {"scenes": _scenes(self.rollout, self.data["atoms"])},
             "Graph": {"graph": self._graph(None)},
@@ -168,14 +155,9 @@ class Tour:
             "Prediction": {"bars": self._prediction(), "heading": "first bar: predicted; second bar: actual change"},
             "Nearest successor": {
                 "scenes": _scenes(self.rollout, self.data["atoms"]),
-                "bars": sorted([*_ranking(self._decision), current], key=lambda row: row["values"][0]),
-                "heading": "Distance to the prediction",
+                "decision": _drawn(self._played, self.step),
             },
-            "Map": {
-                "scenes": [(_MAP_LEGEND, self._drawn_map())],
-                "bars": _ranking(self._decision),
-                "heading": "Distance to the prediction",
-            },
+            "Map": {"decision": _drawn(self._played, self.step, mapped=True)},
             "Whole plan": {"scenes": self._plan() if title == "Whole plan" else ()},
             "Larger problems": self._larger(size or self.opening_size) if title == "Larger problems" else {},
             "Another method": self._contrast(),
@@ -339,9 +321,18 @@ class Tour:
         return load_suite(about.suite).domain(about.domain).splits
 
     @cached_property
+    def _played(self) -> Mapping[str, Any]:
+        """The rollout as the player's data."""
+        return playback(self.rollout)
+
+    @cached_property
+    def _contrast_played(self) -> Mapping[str, Any]:
+        return playback(self.contrast)
+
+    @property
     def _map(self) -> Mapping[str, Any]:
-        """The rollout's map (`map_of`)."""
-        return map_of(self.rollout, [ranked(step) for step in self.rollout.steps])
+        found: Mapping[str, Any] = self._played["map"]
+        return found
 
     def _nearest_on_map(self) -> tuple[list[int], list[int]]:
         """The rank of the candidate nearest to the prediction on the map, and that in truth, of every decision."""
@@ -355,47 +346,6 @@ class Tour:
             seen.append(min(away, key=away.__getitem__))
             true.append(min(away))
         return seen, true
-
-    def _drawn_map(self) -> str:
-        """The map of the decision: training states, the path of the plan, state, prediction and candidates."""
-        first, step, chosen = (
-            2 if self._map["umap"] else 0,
-            self._map["steps"][self.step - 1],
-            self.order.index(self.chosen),
-        )
-        states = [each["state"] for each in self._map["steps"]]
-        candidates = {rank: point for rank, *point in step["candidates"]}
-        everything = [*self._map["context"], *states, step["predicted"], *candidates.values()]
-        low, high = ([end(point[first + axis] for point in everything) for axis in (0, 1)] for end in (min, max))
-        scale = min((size - 2 * _MARGIN) / (high[axis] - low[axis]) for axis, size in enumerate(_MAP))
-
-        def at(point: Sequence[float]) -> tuple[float, float]:
-            middle = (point[first + axis] - (low[axis] + high[axis]) / 2 for axis in (0, 1))
-            x, y = (size / 2 + away * scale for size, away in zip(_MAP, middle, strict=True))
-            return round(x, 1), round(y, 1)
-
-        parts = [drawing.circle(*at(point), 3, fill_opacity=0.35) for point in self._map["context"]]
-        line = "L".join(f"{x} {y}" for x, y in map(at, states))
-        parts.append(drawing.path(f"M{line}", fill="none", stroke="currentColor", stroke_opacity=0.6))
-        labels = list[tuple[float, float, list[int]]]()  # of candidates that lie close together
-        for rank, point in sorted(candidates.items()):
-            x, y = at(point)
-            near = next((each for each in labels if abs(each[0] - x) < _APART and abs(each[1] - y) < _APART), None)
-            if near is None:
-                labels.append((x, y, [rank + 1]))
-            else:
-                near[2].append(rank + 1)
-        parts += [drawing.text(", ".join(map(str, ranks)), x + 8, y - 6, font_size=16) for x, y, ranks in labels]
-        for rank, point in sorted(candidates.items(), key=lambda each: each[0] == chosen):
-            x, y = at(point)
-            look = {"fill": _BLUE} if rank == chosen else {"fill": "none", "stroke": "currentColor", "stroke_width": 2}
-            words = f"rank {rank + 1}: {self.actions[self.order[rank]]}"
-            parts.append(drawing.group(words, [drawing.circle(x, y, 6, **look)]))
-        x, y = at(step["state"])
-        parts.append(drawing.rect(x - 5, y - 5, 10, 10))
-        x, y = at(step["predicted"])
-        parts.append(drawing.path(f"M{x} {y - 12}l12 12l-12 12l-12 -12z", fill="none", stroke=_ORANGE, stroke_width=3))
-        return drawing.picture(*_MAP, parts, f"Map of the embedding at decision {self.step}", style=_STYLE)
 
     def _plan(self) -> list[tuple[str, str]]:
         """Every state of the plan, under the action that led to it."""
@@ -473,11 +423,17 @@ class Tour:
 
     def _contrast(self) -> dict[str, Any]:
         """The same problem by another method."""
-        recorded, number = self.contrast, self.data["contrast"]["step"]
-        step, bars = recorded.steps[number - 1], _ranking(recorded.steps[number - 1])
-        state = list(recorded.states())[number - 1]
-        heading = f"Cost of {len(bars)} of the {len(step['candidates'])} candidates"
-        return {"scenes": _scenes(recorded, map(str, state)), "bars": bars, "heading": heading}
+        number, states = self.data["contrast"]["step"], list(self.contrast.states())
+        return {
+            "scenes": _scenes(self.contrast, map(str, states[number - 1])),
+            "decision": _drawn(self._contrast_played, number),
+        }
+
+
+def _drawn(played: Mapping[str, Any], number: int, mapped: bool = False) -> dict[str, Any]:
+    """A decision (from 1) of a rollout (`playback`) for `tour.js`."""
+    rollout = {name: played[name] for name in ("actions", "steps", *["map"] * mapped)}
+    return {"rollout": rollout, "at": number - 1, "mapped": mapped}
 
 
 def _why_passed(candidate: Mapping[str, Any]) -> str:
@@ -511,21 +467,6 @@ def _shares(diagnosis: Diagnosis) -> list[dict[str, Any]]:
         {"label": "", "words": DIAGNOSED[metric], "values": values, "shown": [percent(each) for each in values]}
         for metric, values in diagnosis.shares.items()
     ]
-
-
-def _ranking(step: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cheapest candidates of a step, and the chosen one."""
-    candidates, order = step["candidates"], ranked(step)
-    listed = order[:_RANKED] if step["chosen"] in order[:_RANKED] else [*order[: _RANKED - 1], step["chosen"]]
-    rows = []
-    for place in listed:
-        cost, marks = candidates[place]["cost"], candidates[place]["marks"]
-        idle = not candidates[place]["add"] and not candidates[place]["delete"]
-        row: dict[str, Any] = {"label": f"{order.index(place) + 1}.", "words": " ".join(candidates[place]["actions"])}
-        row |= {"values": [cost or 0.0], "shown": ["none" if cost is None else f"{cost:.3f}"]}
-        note = "changes nothing" if idle else ", ".join(_MARKS[mark] for mark in marks if mark in _MARKS)
-        rows.append({**row, "note": note, "chosen": place == step["chosen"]})
-    return rows
 
 
 @cache

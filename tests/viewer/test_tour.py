@@ -10,6 +10,7 @@ from sgp.datasets.recording import read_rollouts
 from sgp.errors import StoreError
 from sgp.evaluation.scores import DIAGNOSED, Diagnosis, select
 from sgp.experiments.bundle import record_tour
+from sgp.viewer.export import script
 from sgp.viewer.playback import playback, ranked
 from sgp.viewer.tour import Tour, tour_titles
 
@@ -47,11 +48,13 @@ def test_every_stop_has_words_with_its_numbers_and_drawings(tour):
             if title == "A failure":
                 assert [row["values"] for row in stop.bars] == list(shares.values())
             if title == "Nearest successor":
-                distances = {row["label"]: row["values"][0] for row in stop.bars}
+                decision = stop.decision["rollout"]["steps"][stop.decision["at"]]
                 change = zip(tour.data["embedding"], tour.data["predicted"], strict=True)
-                assert distances["\u25a0"] == pytest.approx(sum((one - two) ** 2 for one, two in change) ** 0.5)
+                distance = sum((one - two) ** 2 for one, two in change) ** 0.5
+                assert decision["state_cost"] == pytest.approx(distance)
+                assert len(decision["beam"]) > 1, "which the lanes show"
             drawings = [drawing for _, drawing in stop.scenes] + [stop.graph] * bool(stop.graph)
-            assert bool(drawings or stop.bars) == (title != "Next steps")
+            assert bool(drawings or stop.bars or stop.decision) == (title != "Next steps")
             for drawing in drawings:
                 assert ElementTree.fromstring(drawing).tag.endswith("svg")
 
@@ -122,12 +125,35 @@ def test_sizes_show_the_measured_attempts_of_both_methods(tour):
     assert int(least) == min(size for size in tour.sizes if size > solved.max())
 
 
-def test_the_map_has_the_ranks_of_the_decision(tour):
-    stop = tour.stop(tour_titles().index("Map"))
-    ((_, drawn),) = stop.scenes
-    titles = [each.text for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("title")]
-    for rank, place in enumerate(tour.order, start=1):
-        assert f"rank {rank}: {tour.actions[place]}" in titles
+# Of the decision that is drawn: actions of the table, ranks of the ruler's ticks and of the map's points, lanes.
+DRAWN = """(stop) => {
+    SCRIPT
+    const row = document.createElement("div");
+    row.style.width = "1286px";
+    document.body.replaceChildren(row);
+    drawStop(row, stop);
+    const all = (what, of) => [...row.querySelectorAll(what)].map(of);
+    const ranks = (text) => text.split("\\n").map((each) => Number(each.match(/^rank (\\d+)/)[1]));
+    return [all(".candidates code", (each) => each.textContent),
+        all(".ruler .tick line", (each) => ranks(each.parentElement.firstChild.textContent)).flat(),
+        all(".map .point", (each) => ranks(each.getAttribute("aria-label"))).flat(),
+        all(".lanes rect, .lanes .kept", (each) => each.tagName)];
+}"""
+
+
+@pytest.mark.browser
+def test_a_decision_is_drawn_by_the_players_table_ruler_lanes_and_map(browser, tour):
+    page = browser.new_page()
+    drawn = DRAWN.replace("SCRIPT", re.sub("^export (default )?", "", script("tour"), flags=re.MULTILINE))
+    actions = [tour.actions[place] for place in tour.order]
+    ranks = list(range(1, len(actions) + 1))
+    kept = sum(len(step["beam"]) for step in tour.rollout.steps[tour.step - 3 : tour.step + 7])  # ten decisions
+    for title, points, lanes in (("Nearest successor", [], ["rect", *["g"] * kept]), ("Map", ranks, [])):
+        found = page.evaluate(drawn, tour.stop(tour_titles().index(title))._asdict())
+        assert [found[0], *map(sorted, found[1:3])] == [actions, ranks, points]
+        assert found[3] == lanes
+    page.close()
+    assert kept > 20
 
 
 def test_the_recorded_numbers_belong_together_and_another_file_is_one_sentence(tour, tmp_path):
