@@ -5,9 +5,13 @@ import gzip
 from sgp.datasets.store import data_folder
 
 
+def recorded_files(pattern):
+    """Return the files of data/recorded that match a pattern, in order; the suffix may be left out."""
+    return sorted((data_folder() / "recorded").glob(f"{pattern}.jsonl.gz"))
+
+
 def recorded_file(pattern):
-    """Return the first file of data/recorded that matches a pattern; the suffix may be left out."""
-    return sorted((data_folder() / "recorded").glob(f"{pattern}.jsonl.gz"))[0]
+    return recorded_files(pattern)[0]
 
 
 def recorded_lines(pattern):

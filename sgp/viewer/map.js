@@ -4,14 +4,15 @@ const MAP = { width: 400, height: 270, margin: 20 }; // a unit has at least one 
 const CLOSE = 7; // units of the drawing: dots that lie so close hide each other
 const LETTER = 14; // units: the height of the labels' letters, as in the style
 const FROM_POINT = [6, 14]; // units between a point and its label
+const FROM_PREDICTED = [12, 20, 30];
 const LEAST_VIEW = 12; // of the 1000 units of a map: what is closest up
 const ARROW = 7; // length of an arrow's head
 const SHAPES = {
   state: "M-4.5-4.5h9v9h-9z",
-  predicted: "M0-11 11 0 0 11-11 0z", // around a candidate that lies there
+  predicted: "M0-14 14 0 0 14-14 0z", // around a candidate, or a ring, that lies there
   candidate: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
   chosen: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
-  ring: "M-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0z",
+  ring: "M-7.5 0a7.5 7.5 0 1 0 15 0a7.5 7.5 0 1 0-15 0z",
   nearest: "M-5-5 5 5M-5 5 5-5",
 };
 const LOOKS = {
@@ -19,11 +20,11 @@ const LOOKS = {
   predicted: { fill: "none", stroke: "var(--orange)", "stroke-width": 2.5 },
   candidate: { fill: "var(--paper)", stroke: "var(--ink)", "stroke-width": 1.5 },
   chosen: { fill: "var(--blue)", stroke: "var(--paper)" },
-  ring: { fill: "none", stroke: "var(--blue)", "stroke-width": 3 },
+  ring: { fill: "none", stroke: "var(--blue)", "stroke-width": 2 },
   nearest: { fill: "none", stroke: "var(--faint)", "stroke-width": 2 },
 };
 const shape = (name) => s("path", { d: SHAPES[name], class: `mark ${name}`, ...LOOKS[name] });
-const signOf = (content) => s("svg", { viewBox: "-12 -12 24 24", "aria-hidden": "true" }, content);
+const signOf = (content) => s("svg", { viewBox: "-15 -15 30 30", "aria-hidden": "true" }, content);
 const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
 
 /**
@@ -61,7 +62,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   const apart = s("path", { fill: "none", stroke: "var(--faint)", "stroke-width": 1.5, "stroke-dasharray": "3 3" });
   const here = s("g", {}, s("title", {}, "the state"), shape("state"));
   const ring = s("g", { class: "coincides" }, s("title", {}, "the chosen state, which lies on the current one"), shape("ring"));
-  const predicted = s("g", {}, s("title", {}, "the predicted next state"), shape("predicted"));
+  const predicted = s("g", { class: "prediction" }, s("title", {}, "the predicted next state"), shape("predicted"), s("text", {}));
   const most = Math.max(...map.steps.map((step) => step.candidates.length), 0);
   const points = Array.from({ length: most }, () => {
     const each = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
@@ -186,10 +187,12 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     const from = states ? state : path[path.length - 1];
     drawArrow(from, looked);
     const marks = [...(step ? step.candidates.map((each) => each.slice(1)) : []), state].filter(Boolean).map((each) => boxAround(place(each), 5));
-    if (coincides) marks.push(boxAround(place(chosen), 10));
-    if (step?.predicted) marks.push(boxAround(place(step.predicted), 9));
+    if (coincides) marks.push(boxAround(place(chosen), 9));
+    if (step?.predicted) marks.push(boxAround(place(step.predicted), 11));
     if (isFar(step)) marks.push(boxAround(place(map.context[step.nearest]), 5));
-    showLabels(step ? order[at] : [], at, [...marks, ...alongLine(from, looked)]);
+    const filled = [...marks, ...alongLine(from, looked)];
+    const labels = showLabels(step ? order[at] : [], at, filled);
+    labelPredicted(close && step?.predicted, [...filled, ...labels.map(wider)]);
     writeNotes(step, coincides, looked ? null : rank);
     writeCaption(step?.candidates.length, rollout.steps[at]?.candidates.length);
   }
@@ -225,16 +228,17 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
   /** The ranks of a step's points beside them; points that lie close, or whose labels would overlap, have one label together. */
   function showLabels(found, at, marks) {
     points.forEach((each) => (each.label.textContent = ""));
-    if (!close) return;
+    if (!close) return [];
+    const sign = ({ rank }) => (rank - 1 === rollout.steps[at].chosen ? "✔" : "");
     const groups = found.map((each, index) => {
       const candidate = rollout.steps[at].candidates[each[0]];
-      return { index, points: [place(each.slice(1))], members: [candidate], words: String(candidate.rank), chosen: each[0] === rollout.steps[at].chosen };
+      return { index, points: [place(each.slice(1))], members: [candidate], words: rangesOf([candidate], sign), chosen: each[0] === rollout.steps[at].chosen };
     });
     for (let both = tooClose(groups, marks); both; both = tooClose(groups, marks)) {
       const [kept, gone] = both[1].chosen ? [both[1], both[0]] : both;
       kept.points.push(...gone.points);
       kept.members = [...kept.members, ...gone.members].sort((one, other) => one.rank - other.rank);
-      kept.words = rangesOf(kept.members, () => "");
+      kept.words = rangesOf(kept.members, sign);
       groups.splice(groups.indexOf(gone), 1);
     }
     for (const { index, words, points: own, box: [left, , , bottom] } of groups) {
@@ -243,7 +247,23 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
       label.setAttribute("x", (left - own[0][0]).toFixed(1));
       label.setAttribute("y", (bottom - own[0][1]).toFixed(1));
     }
+    return groups.map((each) => each.box);
   }
+
+  /** The word beside the predicted point, where it covers the least of what is drawn. */
+  function labelPredicted(found, filled) {
+    const label = predicted.lastChild;
+    label.textContent = found ? "predicted" : "";
+    if (!found) return;
+    const [x, y] = place(found);
+    const boxes = boxesBeside([x, y], label.textContent, FROM_PREDICTED);
+    const covered = boxes.map((each) => filled.reduce((sum, other) => sum + overlapOf(each, other), isInside(each) ? 0 : Infinity));
+    const [left, , , bottom] = boxes[covered.indexOf(Math.min(...covered))];
+    label.setAttribute("x", (left - x).toFixed(1));
+    label.setAttribute("y", (bottom - y).toFixed(1));
+  }
+
+  const isInside = ([left, top, right, bottom]) => left >= 0 && top >= 0 && right <= size[0] && bottom <= size[1];
 
   /** Places the labels of groups of points where they cover the least of the marks; two groups that need one label, or none. */
   function tooClose(groups, marks) {
@@ -254,7 +274,7 @@ function drawMap(rollout, { name, pick, point, linked, visit, zoomed = false }) 
     const placed = [];
     for (const group of [...groups].sort((one, other) => other.chosen - one.chosen || one.members[0].rank - other.members[0].rank)) {
       const covered = (box) => marks.reduce((sum, each) => sum + overlapOf(box, each), 0) + 20 * placed.reduce((sum, each) => sum + overlapOf(wider(box), each.box), 0);
-      const boxes = group.points.flatMap((each) => boxesBeside(each, group.words)).filter(([left, top, right, bottom]) => left >= 0 && top >= 0 && right <= size[0] && bottom <= size[1]);
+      const boxes = group.points.flatMap((each) => boxesBeside(each, group.words)).filter(isInside);
       const costs = boxes.map(covered);
       group.box = boxes[costs.indexOf(Math.min(...costs))] ?? boxesBeside(group.points[0], group.words)[0];
       const other = placed.find((each) => overlapOf(wider(group.box), each.box) > 0);
@@ -321,9 +341,9 @@ const wider = ([left, top, right, bottom]) => [left - 2, top - 2, right + 2, bot
 const overlapOf = (one, other) => Math.max(0, Math.min(one[2], other[2]) - Math.max(one[0], other[0])) * Math.max(0, Math.min(one[3], other[3]) - Math.max(one[1], other[1]));
 
 /** Where a label can stand beside a point, the first choice first. */
-function boxesBeside([x, y], words) {
-  const [wide, high] = [0.6 * LETTER * (words.length + 0.3), 0.75 * LETTER];
-  return FROM_POINT.flatMap((away) => {
+function boxesBeside([x, y], words, distances = FROM_POINT) {
+  const [wide, high] = [0.6 * LETTER * (words.length + (words.includes("✔") ? 0.9 : 0.3)), 0.75 * LETTER];
+  return distances.flatMap((away) => {
     const [right, left, above, below, middle] = [x + away, x - away - wide, y - away + 1, y + away + high - 1, y + high / 2];
     const corners = [[right, above], [right, below], [left, above], [left, below], [right + 2, middle], [left - 2, middle], [x - wide / 2, above - 2], [x - wide / 2, below + 2]];
     return corners.map(([start, base]) => [start, base - high, start + wide, base]);

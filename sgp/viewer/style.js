@@ -105,9 +105,9 @@ const STYLE = `
 .sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
 .sgp .map :is(.notes, .caption) { height: 17px; flex: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 4px; justify-content: space-between; font-size: 11.5px; }
-.sgp .map .legend svg { width: 12px; height: 12px; vertical-align: -1px; margin-right: 2px; }
+.sgp .map .legend svg { width: 15px; height: 15px; vertical-align: -3px; margin-right: 2px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
-.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 14px var(--st-font, system-ui, sans-serif); fill: var(--ink); stroke: var(--paper); stroke-width: 3; paint-order: stroke; }
+.sgp .ruler text { font: 12px var(--st-font, system-ui, sans-serif); } .sgp .map text { font: 14px var(--st-font, system-ui, sans-serif); fill: var(--ink); stroke: var(--paper); stroke-width: 3; paint-order: stroke; } .sgp .map .prediction text { fill: var(--orange); }
 .sgp .ruler svg { width: 100%; height: auto; display: block; } .sgp .ruler .tick { cursor: pointer; }
 .sgp .lanes text { font: 12px var(--st-font, system-ui, sans-serif); fill: var(--ink); } .sgp .lanes text.faint { fill: var(--faint); }
 .sgp .lanes svg { width: 100%; height: auto; display: block; } .sgp .lanes .kept { cursor: pointer; } .sgp .lanes[hidden] { display: none; }

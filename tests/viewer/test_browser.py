@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from sgp.domains.domain import Scene
 from sgp.viewer.export import script
 from sgp.viewer.playback import playback
 from tests.browsing import LETTERS, expect, expect_playing_beyond, expect_step, lane_words, press
-from tests.recorded import recorded_file
+from tests.recorded import recorded_file, recorded_files
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 pytestmark = pytest.mark.browser
@@ -357,8 +358,11 @@ def test_labels_of_the_map_do_not_overlap_and_name_every_point(open_page, blocks
         named = []
         for _, label, _ in drawn:
             for part in label.split():
-                first, _, last = part.partition("\u2013")
+                first, _, last = part.removesuffix("✔").partition("\u2013")
                 named += range(int(first), int(last or first) + 1)
+            if "✔" in label:
+                (chosen,) = re.findall(r"(\d+)✔", label)
+                assert page.locator("tr.chosen td").first.inner_text() == chosen
         assert sorted(named) == ranks
         joined += sum(not label for _, label, _ in drawn)
         boxes = [box for _, label, box in drawn if label]
@@ -414,6 +418,35 @@ def test_labels_of_every_step_have_ten_pixels_and_those_of_the_map_touch_neither
         covered += found["covered"]
         press(page, "k")
     assert covered <= 0.02 * last, "where points lie all around"
+
+
+VISIBLE = Path(__file__).with_name("visible_marks.js").read_text()
+
+
+def told_apart(marks):
+    """Whether predicted and chosen successor are told apart: marks and labels of both are seen.
+
+    Of either mark at least 40 pixels are seen, and at least 60 % of what it paints; of either label at least 90 %.
+    """
+    shown = [marks[name] for name in ("predicted", "chosen")]
+    labels = [marks[name] for name in ("predictedLabel", "chosenLabel")]
+    return all(seen >= max(40, 0.6 * painted) for painted, seen in shown) and all(
+        painted and seen >= 0.9 * painted for painted, seen in labels
+    )
+
+
+def test_predicted_and_chosen_successor_are_told_apart_on_the_map_on_95_percent_of_the_steps(open_page):
+    rollouts = [rollout for each in recorded_files("*-state-centric-*") for rollout in read_recorded(each)]
+    steps = []
+    for rollout in (each for each in rollouts if each.steps[0].get("expects")):
+        page = open_page(rollout, viewport={"width": 1322, "height": 742})
+        box = page.locator(".map svg.points").bounding_box()
+        assert box["width"] <= 368, "the width in the dashboard in a window of 1366 x 768"
+        assert box["height"] <= 189, "the height there"
+        steps += page.evaluate(VISIBLE, 10)
+        page.close()
+    assert len(steps) > 500
+    assert sum(map(told_apart, steps)) >= 0.95 * len(steps)
 
 
 def _visited_ties(step):
