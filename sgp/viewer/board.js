@@ -21,9 +21,11 @@ function board(rollout, { drawing, goal }) {
   const last = rollout.steps.length;
   let ghosted = { key: "", words: "" };
   let mentioned = []; // parts of drawings that are emphasised
+  let pixels = 0; // the width of `expects`; 0: to be read, for which the page is laid out
+  new ResizeObserver(() => (pixels = 0)).observe(expects);
 
   function render(at, rank, looked) {
-    const width = expects.hidden ? 0 : expects.clientWidth; // read before any change: after one it lays the page out again
+    if (!expects.hidden) pixels ||= expects.clientWidth;
     const step = rollout.steps[at];
     const candidate = step ? step.candidates[rank] : null;
     exchange(now, drawing(at), at);
@@ -34,7 +36,7 @@ function board(rollout, { drawing, goal }) {
     const said = !candidate ? ["The rollout ends here."] : !candidate.add.length && !candidate.delete.length ? ["No effect: the state does not change."]
       : [...atoms(conditional ? "Would add" : "The chosen action adds", "+", candidate.add), ...atoms(conditional ? "Would delete" : "and deletes", "−", candidate.delete)]; // prettier-ignore
     change.replaceChildren(...said);
-    if (!expects.hidden) renderExpected(step, width);
+    if (!expects.hidden) renderExpected(step, pixels);
   }
 
   function atoms(title, symbol, found) {

@@ -10,7 +10,12 @@ const BEFORE = 2; // decisions drawn before the step, if there are so many
 function drawLanes(rollout, { visit }) {
   const widest = Math.min(LANES.most, Math.max(0, ...rollout.steps.map((step) => step.beam?.length ?? 0)));
   const height = LANES.top + LANES.row * widest;
-  const drawing = s("svg", { viewBox: `0 0 ${LANES.width} ${height}`, role: "img" });
+  const title = s("text", { x: 0, y: 10, class: "faint", "font-weight": 600 });
+  const here = s("rect", { y: 0, width: LANES.pitch, height, fill: "var(--here)" });
+  const [lines, nodes, numbers] = [s("g", {}), s("g", {}), s("g", {})];
+  const columns = new Map(); // of the decisions that were drawn
+  let labels = [];
+  const drawing = s("svg", { viewBox: `0 0 ${LANES.width} ${height}`, role: "img" }, title, here, lines, nodes, numbers);
   const element = h("div", { class: "lanes", hidden: widest < 2 }, drawing);
   const name = ([, actions]) => actions.map((each) => rollout.actions[each]).join(" ");
   const y = (row) => LANES.top + LANES.row * (row + 0.5) - 2;
@@ -41,9 +46,9 @@ function drawLanes(rollout, { visit }) {
       s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${"ABCD"[row]}: ${number(kept[2])}  ${fate}`); // prettier-ignore
   }
 
-  function node(at, place, row, x) {
+  function node(at, place, row) {
     const step = rollout.steps[at];
-    const chosen = place === step.lane;
+    const [chosen, x] = [place === step.lane, LANES.pitch * (at + 0.5)];
     const end = droppedAt(at, place) === at + 1;
     const shape = end && !chosen ? s("path", { d: `M${x - 3.5} ${y(row) - 3.5}l7 7m0-7l-7 7`, stroke: "var(--faint)", "stroke-width": 1.6 })
       : s("circle", { cx: x, cy: y(row), r: chosen ? 4.5 : 3.5, fill: chosen ? "var(--blue)" : "var(--faint)" }); // prettier-ignore
@@ -52,30 +57,48 @@ function drawLanes(rollout, { visit }) {
     return group;
   }
 
+  /** A decision's nodes and the lines from the decision before to them, which are drawn once. */
+  function columnOf(at) {
+    const { beam, lane } = rollout.steps[at];
+    const [rows, rowsBefore] = [drawn(at), at ? drawn(at - 1) : []];
+    const [lines, nodes] = [s("g", {}), s("g", {}, ...rows.map((each, row) => node(at, each, row)))];
+    rows.forEach((each, row) => {
+      const from = rowsBefore.indexOf(beam[each][0]);
+      if (from < 0) return;
+      const path = each === lane && rowsBefore[from] === rollout.steps[at - 1].lane;
+      lines.append(s("line", { x1: LANES.pitch * (at - 0.5), x2: LANES.pitch * (at + 0.5), y1: y(from), y2: y(row), stroke: path ? "var(--blue)" : "var(--faint)", "stroke-width": path ? 2.5 : 1.2 }));
+    });
+    return { lines, nodes };
+  }
+
+  /** Draws the decisions from `start` to before `end`; those that are drawn already stay in the page. */
+  function showColumns(start, end) {
+    for (let at = start; at < end; at += 1) if (!columns.has(at)) columns.set(at, columnOf(at));
+    for (const [at, column] of columns) {
+      const toggle = (group, part, wanted) => wanted !== (part.parentNode === group) && (wanted ? group.append(part) : part.remove());
+      toggle(lines, column.lines, at > start && at < end);
+      toggle(nodes, column.nodes, at >= start && at < end);
+    }
+    for (const group of [lines, nodes]) group.setAttribute("transform", `translate(${LANES.left - LANES.pitch * start} 0)`);
+  }
+
   function show(at) {
     const step = rollout.steps[at];
     const kept = step?.beam?.length ?? 0;
-    const title = !step ? "The last decisions" : kept ? `Path costs after step ${at + 1}` : "Beam: not recorded here";
-    drawing.replaceChildren(s("text", { x: 0, y: 10, class: "faint", "font-weight": 600 }, title));
+    title.textContent = !step ? "The last decisions" : kept ? `Path costs after step ${at + 1}` : "Beam: not recorded here";
     const count = Math.floor((LANES.width - LANES.left) / LANES.pitch);
     const start = Math.max(0, Math.min(at - BEFORE, rollout.steps.length - count));
+    const end = Math.min(start + count, rollout.steps.length);
     const x = (place) => LANES.left + LANES.pitch * (place - start + 0.5);
-    if (kept) drawing.append(s("rect", { x: x(at) - LANES.pitch / 2, y: 0, width: LANES.pitch, height, fill: "var(--here)" }));
-    const [lines, nodes] = [s("g", {}), s("g", {})];
-    for (let place = start; place < Math.min(start + count, rollout.steps.length); place += 1) {
-      const rows = drawn(place);
-      const rowsBefore = place > start ? drawn(place - 1) : [];
-      const { beam, lane } = rollout.steps[place];
-      if ((place + 1) % 5 === 0 || place === at) nodes.append(s("text", { x: Math.min(x(place), LANES.width - 12), y: 10, "text-anchor": "middle", class: "faint" }, String(place + 1)));
-      rows.forEach((each, row) => {
-        const from = rowsBefore.indexOf(beam[each][0]);
-        const path = each === lane && rowsBefore[from] === rollout.steps[place - 1]?.lane;
-        if (from >= 0) lines.append(s("line", { x1: x(place - 1), x2: x(place), y1: y(from), y2: y(row), stroke: path ? "var(--blue)" : "var(--faint)", "stroke-width": path ? 2.5 : 1.2 }));
-        nodes.append(node(place, each, row, x(place)));
-      });
-    }
-    drawing.append(lines, nodes, ...(kept ? drawn(at).map((each, row) => label(at, each, row)) : []));
-    drawing.setAttribute("aria-label", kept ? drawn(at).map((each) => `${each + 1}: ${name(step.beam[each])}, path cost ${number(step.beam[each][2])}${each === step.lane ? ", on the path" : ""}`).join("; ") : title);
+    here.setAttribute("visibility", kept ? "visible" : "hidden");
+    if (kept) here.setAttribute("x", x(at) - LANES.pitch / 2);
+    showColumns(start, end);
+    const numbered = Array.from({ length: end - start }, (_, each) => start + each).filter((place) => (place + 1) % 5 === 0 || place === at);
+    numbers.replaceChildren(...numbered.map((place) => s("text", { x: Math.min(x(place), LANES.width - 12), y: 10, "text-anchor": "middle", class: "faint" }, String(place + 1))));
+    labels.forEach((each) => each.remove());
+    labels = kept ? drawn(at).map((each, row) => label(at, each, row)) : [];
+    drawing.append(...labels);
+    drawing.setAttribute("aria-label", kept ? drawn(at).map((each) => `${each + 1}: ${name(step.beam[each])}, path cost ${number(step.beam[each][2])}${each === step.lane ? ", on the path" : ""}`).join("; ") : title.textContent);
   }
   return { element, show };
 }

@@ -47,9 +47,7 @@ function drawRuler(rollout, { name, pick }) {
     }
     const signs = (each) => `${each.rank - 1 === step.chosen ? "✔" : ""}${each.marks.includes("expert") ? "▲" : ""}${!hidden && step.best?.includes(each.rank - 1) ? "◆" : ""}`;
     const isLooked = (each) => each.rank - 1 === rank && rank !== step.chosen;
-    const layouts = SIDES.flatMap((of) => SIDES.map((others) => labelsOf(listed, { x, signs, looked: isLooked, sides: [of, others] })));
-    const labelled = layouts.map((each) => each.filter(({ label }) => label).length);
-    const groups = layouts[labelled.indexOf(Math.max(...labelled))];
+    const groups = mostLabelled(listed, { x, signs, looked: isLooked });
     const colour = (found) => found.some(isLooked) ? "var(--orange)" : found.some((each) => each.rank - 1 === step.chosen) ? "var(--blue)"
       : found.every((each) => step.unavailable.includes(each.rank - 1)) ? "var(--faint)" : "var(--ink)"; // prettier-ignore
     const clickable = (found, shape) => {
@@ -77,17 +75,30 @@ function drawRuler(rollout, { name, pick }) {
   return { element, show };
 }
 
+/** The first layout with the most labels, of all orders in which places of labels are tried. */
+function mostLabelled(listed, how) {
+  const together = []; // candidates that have one label
+  for (const each of [...listed].sort((one, other) => one.cost - other.cost || one.rank - other.rank)) {
+    if (together.length && how.x(each.cost) - how.x(together.at(-1)[0].cost) < TOGETHER) together.at(-1).push(each);
+    else together.push([each]);
+  }
+  let [best, most] = [null, -1];
+  for (const sides of SIDES.flatMap((of) => SIDES.map((others) => [of, others]))) {
+    const groups = labelsOf(together, { ...how, sides });
+    const labelled = groups.filter(({ label }) => label).length;
+    if (labelled > most) [best, most] = [groups, labelled];
+    if (most === together.length) break; // there cannot be more
+  }
+  return best;
+}
+
 /**
  * Groups of candidates that lie at nearly the same place, each with its label [words, row, middle] or none where there is no room; candidates
  * with a sign always have one, together with their neighbours if need be. `ticks`: where the label's lines stand. `sides` has the order of places
  * for the chosen candidate, and for others.
  */
-function labelsOf(listed, { x, signs, looked, sides }) {
-  const groups = [];
-  for (const each of [...listed].sort((one, other) => one.cost - other.cost || one.rank - other.rank)) {
-    if (groups.length && x(each.cost) - x(groups.at(-1).members[0].cost) < TOGETHER) groups.at(-1).members.push(each);
-    else groups.push({ members: [each] });
-  }
+function labelsOf(together, { x, signs, looked, sides }) {
+  const groups = together.map((members) => ({ members }));
   const weight = (group) => Math.max(...group.members.map((each) => (signs(each).includes("✔") ? 3 : looked(each) ? 2 : signs(each) ? 1 : 0)));
   for (const group of groups) group.ticks = [x((group.members.find((each) => weight({ members: [each] }) > 1) ?? group.members[0]).cost)];
   const first = new Set(); // groups that had no room after others

@@ -724,6 +724,47 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
     assert page.locator(".lanes").bounding_box()["y"] + page.locator(".lanes").bounding_box()["height"] <= 768
 
 
+# What is drawn of the lanes: nodes and lines with their places, numbers and labels.
+LANES = """() => [...document.querySelectorAll(".lanes :is(.kept, line, rect, text)")].map((each) => {
+    const { x, y, width, height } = each.getBoundingClientRect();
+    return [each.querySelector("title")?.textContent ?? each.textContent, ...[x, y, width, height].map(Math.round)];
+}).sort()"""
+
+
+def test_the_lanes_of_a_step_are_the_same_whatever_was_shown_before_and_their_nodes_stay_in_the_page(open_page):
+    rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
+    opened = open_page(rollout, "#step=34", viewport={"width": 1366, "height": 768}).evaluate(LANES)
+    page = open_page(rollout, "#step=30", viewport={"width": 1366, "height": 768})
+    for place in (60, 34, 33):
+        page.locator(".plan button").nth(place).click()
+        expect_step(page, place)
+    page.evaluate("scrollTo(0, 0)")
+    assert len(opened) > 30
+    assert page.evaluate(LANES) == opened
+    page.evaluate(
+        "window.node = [...document.querySelectorAll('.lanes .kept')].find((each) => /step 36,/.test(each.textContent))"
+    )
+    press(page, "k")
+    expect_step(page, 34)
+    assert page.evaluate("window.node.isConnected")
+
+
+def test_predicted_effects_fit_into_their_line_after_the_window_has_changed(open_page):
+    rollout = recorded("blocksworld", "state-centric", "wl-xgboost-delta")
+    wide, narrow = {"width": 1400, "height": 800}, {"width": 900, "height": 800}
+
+    def shown(page):
+        return page.locator(".expects > span").count()
+
+    page = open_page(rollout, "#step=17", viewport=wide)
+    most = shown(page)
+    page.set_viewport_size(narrow)
+    page.wait_for_timeout(300)  # milliseconds: the browser tells the player
+    press(page, "j", "k")
+    expect_step(page, 16)
+    assert shown(page) == shown(open_page(rollout, "#step=17", viewport=narrow)) < most
+
+
 def test_at_the_end_the_plan_stands_where_the_candidates_were_and_no_panel_is_blank(open_page):
     page = open_page(rollout_of("logistics-contrastive-jumps-aiw-p01-*"), viewport={"width": 1366, "height": 768})
     place = page.locator(".candidates").bounding_box()
