@@ -30,6 +30,7 @@ def run_page(main: Callable[[], None]) -> None:
         main()
     except sgp.SgpError as error:
         st.error(plain(str(error)))
+    st.session_state["opened"] = False  # for fragments that run again
 
 
 def refuse(sentence: str, *names: str) -> NoReturn:
@@ -64,6 +65,11 @@ def check_link(label: str, options: Iterable[str], *names: str, shown: Callable[
             f"This link has {'a ' * (value == 'value')}{value} for {label} that this page does not have: {named}.",
             *names,
         )
+
+
+def check_step(last: int, first: int = 1) -> None:
+    """Refuse the page if the link that opened it has a step that is none of `first` to `last`, nor the end."""
+    check_link("Step", [*map(str, range(first, last + 1)), "end"], "step")
 
 
 def without_outcome(title: str) -> str:

@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import css, encoded, hearing, in_order, number, one_entry, plain, run_page, select
+from basics import check_step, css, encoded, hearing, in_order, number, one_entry, plain, run_page, select
 from player import offer_page
 
 import sgp
@@ -89,7 +89,9 @@ def main() -> None:
             left = sides[select("Left", list(sides), "left", **how)]
         with columns[3]:
             right = sides[select("Right", list(sides), "right", default=1, **how)]
-    show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
+        data = data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp())
+        check_step(data["length"], first=0)
+    show(data)
 
 
 run_page(main)

@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from basics import encoded, hearing, number, one_entry, run_page, select
+from basics import check_step, encoded, hearing, number, one_entry, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -24,6 +24,7 @@ def choose() -> Recorded:
             with column:
                 chosen = select(name.capitalize(), list(titles), name, **how)
             left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
+        check_step(len(left[0].steps))
     return left[0]
 
 

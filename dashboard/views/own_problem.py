@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 import work
-from basics import plain, run_page
+from basics import plain, refuse, run_page
 from player import offer_page, show_player
 
 import sgp
@@ -206,16 +206,13 @@ def restore() -> None:
 
 
 def open_saved(name: str) -> None:
-    """Fill the page from the saved problem that the address names, or store why not."""
+    """Fill the page from the saved problem that the address names; a link to one that is missing is refused."""
     if not re.fullmatch("[0-9a-f]{12}", name) or not saved_file(name).is_file():
         wrong = f"No problem '{name[:12]}' is saved on this machine. A link opens only where the problem was solved"
     else:
         wrong = fill(saved_file(name))
     if wrong:
-        st.query_params.pop("saved", None)
-        st.session_state.pop("own saved", None)
-        fail(wrong)
-        return
+        refuse(wrong, "saved")
     st.session_state["own saved"] = name
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import sources
 import streamlit as st
-from basics import css, number, plain, refuse, replace_address, run_page
+from basics import check_step, css, number, plain, refuse, replace_address, run_page
 from player import offer_page, show_player
 
 import sgp
@@ -187,14 +187,9 @@ def show_named(rollouts: Sequence[Recorded]) -> None:
     given = st.query_params.to_dict()
     if any(name in given and not alike(value, given[name]) for name, value in address.items()):
         given.pop("step", None)  # another rollout starts at its first step
-    if "step" in given:
-        step = min(number("step", 1), len(recorded.steps) + 1)
-        shown = str(max(step, 1)) if step <= len(recorded.steps) else "end"
-        if shown != given["step"]:
-            there = "the end" if shown == "end" else f"step {shown}"
-            words = f"Step '{given['step']}' of this link does not exist; shown instead: {there}"
-            st.toast(plain(words), duration="infinite")
-        given["step"] = shown
+    check_step(len(recorded.steps))
+    if number("step", 1) > len(recorded.steps) and "step" in given:
+        given["step"] = "end"  # another decoding of the rollout has fewer steps
     if st.query_params and st.query_params.to_dict() != {**given, **address}:
         st.query_params.from_dict({**given, **address})  # at once: each change is an entry of the browser's history
     about = recorded.about

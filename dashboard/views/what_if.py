@@ -11,7 +11,7 @@ import sources
 import streamlit as st
 import weights
 import work
-from basics import css, encoded, one_entry, plain, run_page, select
+from basics import check_step, css, encoded, one_entry, plain, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -331,6 +331,8 @@ def show_actions(
 
 def main() -> None:
     """The page."""
+    if st.session_state["opened"]:
+        st.session_state["what if linked"] = st.query_params.get("step")
     with one_entry() as address:
         start = choose(address)
     store(address)
@@ -358,7 +360,17 @@ def main() -> None:
                 take(*ended, branches)
             if work.failed(PAGE) or (ended is not None and branch not in branches):
                 st.rerun()  # show the failure, or submit the next branch
+    if branch in branches:
+        check_linked_step(len(branches[branch]["data"]["steps"]))
     show_page(start, branches, branch)
+
+
+def check_linked_step(last: int) -> None:
+    """Refuse a link to a step beyond the `last` one, which is known once the branch is planned."""
+    linked = st.session_state.pop("what if linked", None)
+    if linked == st.query_params.get("step"):
+        st.session_state["opened"] = True  # the user has changed nothing
+        check_step(last)
 
 
 def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:

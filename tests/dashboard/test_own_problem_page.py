@@ -72,8 +72,15 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     assert address(again)["saved"] == saved
     again = fill(again, problem="(define (problem other) (:domain blocksworld) (:objects a) (:init) (:goal (clear a)))")
     assert "saved" not in address(again)
-    (error,) = open_page("own_problem", worker, saved="0123456789ab").error
+    wrong = open_page("own_problem", worker, saved="0123456789ab")
+    (error,) = wrong.error
     assert "No problem" in error.value
+    assert address(wrong) == {"saved": "0123456789ab"}
+    assert not wrong.text_area
+    wrong = button(wrong, "Open the page without it").click().run()
+    assert not wrong.error
+    assert not address(wrong)
+    assert "Nothing here yet" in words(wrong)
     (file,) = (home() / "own_problems").glob(f"{saved}.json")
     for content in ('{"texts": ', "[1]", '{"texts": {"domain": "(", "problem": "(", "plan": ""}, "read": ["", null]}'):
         file.write_text(content)

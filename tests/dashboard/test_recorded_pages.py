@@ -67,11 +67,27 @@ def test_the_first_rollout_has_a_prediction_and_a_model_is_found_with_another_ou
     assert address(open_page("rollout", **short)) == {**opened, "step": "4"}, "a link without an outcome keeps its step"
 
 
-@pytest.mark.parametrize(("step", "shown"), [("abc", "1"), ("0", "1"), ("9999", "end"), ("end", "end"), ("2", "2")])
-def test_a_step_that_does_not_exist_is_replaced_in_the_address(open_page, step, shown):
-    app = open_page("rollout", domain="gripper", step=step)
-    assert address(app)["step"] == shown
-    assert [step in each.value for each in app.toast] == [True] * (step != shown)
+@pytest.mark.parametrize("page", ["rollout", "guess", "compare", "what_if"])
+def test_a_step_that_does_not_exist_is_refused_and_every_other_opened(open_page, home, page):
+    first = 0 if page == "compare" else 1
+    for step in ("abc", f"{first - 1}", "9999", "-1", "2.5"):
+        app = open_page(page, domain="gripper", step=step)
+        (error,) = app.error
+        assert f"'{step}'" in error.value.replace("\\", "")
+        assert {"domain": "gripper", "step": step}.items() <= address(app).items()
+        assert not (*app.selectbox, *app.get("bidi_component"))
+    app = button(app, "Open the page without it").click().run()
+    assert not app.error
+    assert address(app)["domain"] == "gripper"
+    assert "step" not in address(app)
+    sent = [json.loads(each.proto.bytes) for each in app.get("bidi_component")]
+    (data,) = (each[name] for each in sent for name in ("rollout", "comparison") if name in each)
+    last = data["length"] if page == "compare" else len(data["steps"])
+    for step in (f"{first}", f"{last}", "end"):
+        app = open_page(page, domain="gripper", step=step)
+        assert not app.error
+        assert address(app)["step"] == step
+    assert open_page(page, domain="gripper", step=f"{last + 1}").error
 
 
 @pytest.mark.parametrize(
@@ -106,7 +122,6 @@ def test_a_link_to_an_unknown_choice_is_one_sentence_with_a_way_out(open_page, p
     app = app.button[0].click().run()
     assert not app.exception
     assert not app.error
-    assert not app.toast
     assert address(app).get(name) != asked[name]
     assert rest.items() <= address(app).items()
 

@@ -56,6 +56,17 @@ def test_a_branch_comes_from_the_address_with_those_before_it(open_trained):
     assert address(app)["branch"] == "2-2_5-2"
 
 
+def test_a_link_to_a_step_beyond_a_branch_is_refused_once_it_is_planned(open_trained):
+    app = open_trained(problem="p02", branch="2-2", step="9999")
+    (error,) = app.error
+    assert "'9999'" in error.value
+    assert not (*app.selectbox, *app.get("bidi_component"))
+    app = settled(button(app, "Open the page without it").click().run(), PAGE)
+    assert not app.error
+    assert set(branches(app)) == {"", "2-2"}
+    assert "step" not in address(app)
+
+
 @pytest.mark.parametrize(("outcome", "grows"), [(PLANNING, True), ("solved", False)])
 def test_a_player_follows_the_end_of_a_rollout_only_while_it_is_planned(monkeypatch, outcome, grows):
     def page(data):
