@@ -135,10 +135,12 @@ def one_entry() -> Iterator[dict[str, str]]:
     """
     address = st.query_params.to_dict()
     yield address
-    if not st.query_params:
-        replace_address(address)
-    elif address != st.query_params.to_dict():
+    if address == st.query_params.to_dict():
+        return
+    if st.query_params:
         st.query_params.from_dict(address)
+    else:
+        replace_address(address)
 
 
 def replace_address(address: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 import work
-from basics import plain, refuse, run_page
+from basics import one_entry, plain, refuse, run_page
 from player import offer_page, show_player
 
 import sgp
@@ -137,7 +137,6 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
         st.session_state.pop("own shown", None)
         st.session_state.pop("own saved", None)
         st.session_state.pop("own compared", None)
-        st.query_params.pop("saved", None)
         work.give_up(PAGE)
         work.give_up(REFERENCE)
         work.begin(PAGE, "reading", 30.0, "read", {"problem": problem}, mark=mark)
@@ -160,7 +159,6 @@ def take(found: Mapping[str, Any], report: Report) -> None:
     else:
         show_texts_of(found)
         st.session_state["own shown"] = report.result
-        st.query_params.pop("step", None)
         save(found["texts"], report.result)
 
 
@@ -185,24 +183,32 @@ def saved_file(name: str) -> Path:
 
 
 def save(given: Mapping[str, str], shown: Mapping[str, Any]) -> None:
-    """Save the texts and their result under a name that is put into the address."""
+    """Save the texts and their result under a name, which `link` puts into the address."""
     name = sha256(repr((sorted(given.items()), shown["data"]["id"])).encode()).hexdigest()[:12]
     if not saved_file(name).is_file():
         write_json(saved_file(name), {"texts": given, "read": st.session_state["own read"], "shown": shown})
-    st.session_state["own saved"] = st.query_params["saved"] = name
+    st.session_state["own saved"] = name
+
+
+def link() -> None:
+    """Make the address a link to the saved problem that is shown, if any; another one begins at its first step."""
+    saved = st.session_state.get("own saved")
+    with one_entry() as address:
+        if address.get("saved") != saved:
+            address.clear()
+            address.update({} if saved is None else {"saved": saved})
 
 
 def restore() -> None:
-    """Fill the boxes, which are gone after a visit to another page: from the address, or with their last texts."""
-    if "own domain" in st.session_state:
-        return
-    name, last = st.query_params.get("saved"), st.session_state.get("own saved")
-    if name is not None and name != last:
-        open_saved(name)
-        return
-    put(**st.session_state.get("own texts", {}))
-    if last is not None and name is None:
-        st.query_params["saved"] = last
+    """Fill the boxes from the address, or with their last texts, as a visit to another page empties them.
+
+    After a change of the texts, an address can be that of a click just before.
+    """
+    empty, last = "own domain" not in st.session_state, st.session_state.get("own saved")
+    if st.query_params.get("saved") not in (None, last) and (empty or last is not None):
+        open_saved(st.query_params["saved"])
+    elif empty:
+        put(**st.session_state.get("own texts", {}))
 
 
 def open_saved(name: str) -> None:
@@ -228,6 +234,9 @@ def fill(file: Path) -> str:
     except (sgp.SgpError, LookupError, TypeError, ValueError):
         return f"The saved problem {file} is damaged; delete this file and solve the problem again"
     put(**given)
+    st.session_state["own unread"] = None
+    st.session_state.pop("own compared", None)
+    work.give_up(REFERENCE)
     return ""
 
 
@@ -409,6 +418,7 @@ def main() -> None:
     problem = texts()
     complete = bool(problem["domain"] and problem["problem"])
     found = read(problem) if complete else None
+    link()
     st.html(STYLE)
     show_examples()
     ask_for_texts(is_folded(complete, found))

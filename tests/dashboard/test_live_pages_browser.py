@@ -185,6 +185,48 @@ def test_files_are_uploaded_solved_and_watched_and_more_than_a_megabyte_is_a_sen
     page.wait_for_selector("text=Domain gripper")
 
 
+def test_one_press_of_back_leaves_your_own_problem_and_another_opens_the_result_before(open_):
+    page = open_("")
+    menu = {name: page.get_by_role("link", name=name, exact=True) for name in ("Rollout", "Your own problem")}
+
+    def replay(name, plan):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_selector(f"text=Domain {name.lower()}:")
+        page.get_by_role("tab", name="Replay a plan").click()
+        box = page.get_by_label("Plan, one action a line")
+        box.fill(plan)
+        box.press("Control+Enter")
+        page.get_by_role("button", name="Replay and validate with VAL").click()
+        expect(page.locator(".sgp header")).to_contain_text(name.lower())
+        page.wait_for_url("**saved=**")
+        return page.url
+
+    menu["Your own problem"].click()
+    page.get_by_role("button", name="Blocksworld", exact=True).wait_for()
+    length = page.evaluate("history.length")
+    first = replay("Blocksworld", "(unstack b4 b3)")
+    assert page.evaluate("history.length") == length
+    page.go_back()
+    page.wait_for_selector(".gallery")
+    menu["Rollout"].click()
+    page.wait_for_url("**/rollout?**")
+    page.wait_for_selector(".sgp .coverage")
+    opened = page.url
+    menu["Your own problem"].click()
+    page.wait_for_url(first)
+    assert "/own_problem?" in first
+    page.wait_for_selector('.sgp[data-step="0"]')
+    second = replay("Gripper", "(move rooma roomb)")
+    assert second != first
+    page.go_back()
+    expect(page).to_have_url(first)
+    expect(page.locator(".sgp header")).to_contain_text("blocksworld")
+    page.get_by_text("Domain blocksworld:").wait_for()
+    page.go_back()
+    expect(page).to_have_url(opened)
+    page.wait_for_selector(".sgp .coverage")
+
+
 PLACES = ["shop", "mill", "station", "harbour", "school", "market"]
 ROADS = [("depot", "shop"), *itertools.pairwise(PLACES), ("market", "depot"), ("shop", "station")]
 PARCELS = [f"parcel{number}" for number in range(1, 11)]

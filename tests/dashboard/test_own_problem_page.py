@@ -65,7 +65,7 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     (compared,) = [each.value for each in app.caption if each.value.startswith("To compare")]
     fewest = int(re.search(r"the shortest plan has (\d+) actions", compared)[1])
     assert 0 < fewest <= data["length"]
-    saved = address(app)["saved"]
+    saved = app.session_state["own saved"]
     again = open_page("own_problem", worker, saved=saved)
     assert f"VAL accepts the plan of {data['length']} actions" in words(again)
     assert again.text_area(key="own domain").value == app.text_area(key="own domain").value
@@ -133,7 +133,7 @@ def test_a_job_that_ends_on_another_page_is_saved_and_shown_with_its_texts(open_
         time.sleep(0.1)
     app.switch_page("views/own_problem.py").run()
     assert "VAL rejects the plan" in words(app)
-    saved = open_page("own_problem", worker, saved=address(app)["saved"])
+    saved = open_page("own_problem", worker, saved=app.session_state["own saved"])
     assert {part: saved.text_area(key=f"own {part}").value for part in given} == given
 
 
