@@ -110,16 +110,21 @@ def select(
 ) -> str:
     """A select box whose choice is the address's parameter `name`; a value that is no option counts as not given.
 
-    A link with such a value is refused. A new choice removes the parameters `drops`. Links name models with their
-    outcome in parentheses. An `address` of `one_entry` is changed in place of the browser's.
+    A link with such a value is refused. The address decides unless the user has just chosen, so that the browser's Back
+    undoes a choice. A new choice removes the parameters `drops`. Links name models with their outcome in parentheses.
+    An `address` of `one_entry` is changed in place of the browser's.
     """
     check_link(label, options, name, shown=without_outcome)
     address = st.query_params if address is None else address
     requested = address.get(name, "")
     requested = requested if requested in options else without_outcome(requested)
-    index = options.index(requested) if requested in options else min(default, len(options) - 1)
-    # The options can depend on other choices, so each set of options is a widget of its own.
-    chosen = str(st.selectbox(label, options, index=index, key=f"{name}: {' | '.join(options)}", **more))
+    index = 0 if requested in options else min(default, len(options) - 1)
+    key = f"{name}: {' | '.join(options)}"  # options can depend on other choices: each set is a widget of its own
+    just_chosen = st.session_state.pop(f"chosen {name}", None) == key
+    if requested in options and not just_chosen and st.session_state.get(key) != requested:
+        st.session_state[key] = requested
+    how = {"on_change": st.session_state.update, "args": ({f"chosen {name}": key},)}
+    chosen = str(st.selectbox(label, options, index=index, key=key, **how, **more))
     if requested != chosen:
         for other in drops if requested else ():
             address.pop(other, None)
