@@ -1,5 +1,6 @@
-"""A page's job in the session's worker process: submitted, shown with a cancel button, and taken when it has ended."""
+"""A page's job in the page's worker process: submitted, shown with a cancel button, and taken when it has ended."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,18 +14,16 @@ from sgp.wording import counted
 POLL = 0.25  # seconds
 
 
-def worker() -> Worker:
-    """The session's worker, whose process starts with its first job."""
-    if "worker" not in st.session_state:
-        st.session_state["worker"] = Worker()
-    found: Worker = st.session_state["worker"]
+def worker(page: str) -> Worker:
+    """The page's worker in this session, whose process starts with its first job or was idle."""
+    found: Worker = st.session_state.setdefault("workers", defaultdict(Worker))[page]
     return found
 
 
 def begin(page: str, kind: str, seconds: float, job: str, arguments: Mapping[str, Any], **facts: Any) -> None:
     """Submit a page's job; its kind and `facts` are stored with it, among them a `preview` until the job has one."""
     try:
-        submitted = worker().submit(job, seconds, **arguments)
+        submitted = worker(page).submit(job, seconds, **arguments)
     except sgp.SgpError as error:
         fail(page, error)
         return

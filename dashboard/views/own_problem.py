@@ -140,6 +140,8 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
         work.give_up(PAGE)
         work.give_up(REFERENCE)
         work.begin(PAGE, "reading", 30.0, "read", {"problem": problem}, mark=mark)
+        if work.running(PAGE) is None:  # all workers are busy: the next run of the page tries again
+            st.session_state["own read"] = ("", None)
     found: Mapping[str, Any] | None = st.session_state["own read"][1]
     return found
 

@@ -240,7 +240,7 @@ def warm(folder: str, record: Recorded) -> None:
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or reports this
         decoding = record.about.decoding or "default"
-        work.worker().submit("load", SECONDS, run=folder, problem=texts, decoding=decoding)
+        work.worker(PAGE).submit("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 
 
 def show_branch(found: Mapping[str, Any], branch: sgp.viewer.Branch, asking: Mapping[str, Any]) -> None:

@@ -187,7 +187,7 @@ class _Process:
 
 
 class Worker:
-    """Runs a session's jobs in a process, which keeps the libraries and models that it has loaded.
+    """Runs jobs in a process, one after the other, which keeps the libraries and models that it has loaded.
 
     A worker without a process takes over that of an idle worker, so that a page that is opened again waits for neither.
     """
@@ -258,7 +258,10 @@ def _idle_process(memory: int) -> _Process | None:
     if idle:
         return max(idle, key=lambda worker: worker.used).give()
     if len(living) >= MOST_PROCESSES:
-        raise InputError(f"The dashboard runs {MOST_PROCESSES} jobs at a time, and all are busy. Wait for one to end.")
+        raise InputError(
+            f"The dashboard runs {MOST_PROCESSES} jobs at a time, and as many are running. Wait for one to end, or "
+            "cancel one."
+        )
     return None
 
 

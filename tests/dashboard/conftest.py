@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,15 @@ def open_page(monkeypatch):
         if worker is None:
             opened.append(app)
         else:
-            app.session_state["worker"] = worker
+            app.session_state["workers"] = defaultdict(lambda: worker)
         app.run()
         assert not app.exception
         return app
 
     yield open_
     for app in opened:
-        if "worker" in app.session_state:
-            app.session_state["worker"].close()
+        for each in app.session_state["workers"].values() if "workers" in app.session_state else ():
+            each.close()
 
 
 @pytest.fixture(scope="module")

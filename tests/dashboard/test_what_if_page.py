@@ -8,13 +8,14 @@ from streamlit.testing.v1 import AppTest
 import sgp
 from sgp.datasets.recorded import read_recorded
 from sgp.datasets.subject import Subject
+from sgp.service import worker as service_worker
 from sgp.service.worker import Worker
 from sgp.viewer.comparison import PLANNING
 from sgp.viewer.playback import playback
 from tests.dashboard.conftest import DASHBOARD, address, button, choice, elsewhere_and_back, settled, words
 from tests.recorded import recorded_file
 
-PAGE = "what if"
+PAGE, OWN = "what if", "own problem"
 QUESTION = "Find up to 2 overrides that solve it"
 
 
@@ -134,6 +135,41 @@ def test_a_training_goes_on_when_another_start_is_chosen(open_page, home):
     assert branches(app)[""]["domain"] == "gripper", "the recorded rollout is shown"
     app = button(app, "Cancel").click().run()
     assert job.report().state == "cancelled"
+
+
+def test_jobs_of_two_pages_run_at_a_time_and_cancelling_one_ends_no_other(open_page, home, monkeypatch):
+    planner = "State-centric: WL, XGBoost, predicts change"
+    app = open_page("what_if", domain="logistics", model="state-centric wl-xgboost-delta seed 13")
+    app = button(app, f"Train {planner} on logistics").click().run()
+    training = app.session_state[f"{PAGE} work"]["job"]
+    app.query_params.clear()
+    app.switch_page("views/own_problem.py").run()
+    with monkeypatch.context() as changes:
+        changes.setattr(service_worker, "MOST_PROCESSES", 1)
+        app = button(app, "Blocksworld").click().run()
+        (error,) = app.error
+        assert "runs 1 jobs at a time" in error.value
+        assert "Wait for one to end, or cancel one" in error.value
+    app = settled(app.run(), OWN)  # tries again
+    assert "5 objects, 4 goals" in words(app)
+    app = button(app, "Train on the bundled problems of blocksworld").click().run()
+    own = app.session_state[f"{OWN} work"]["job"]
+    app = button(app, "Cancel").click().run()
+    assert own.report().state == "cancelled"
+    assert training.report().state == "running"
+    app = button(app, "Train on the bundled problems of blocksworld").click().run()
+    own = app.session_state[f"{OWN} work"]["job"]
+    app.query_params.clear()
+    app.switch_page("views/what_if.py").run()
+    assert "**Training**" in words(app)
+    app = button(app, "Cancel").click().run()
+    assert training.report().state == "cancelled"
+    app.query_params.clear()
+    app.switch_page("views/own_problem.py").run()
+    app = settled(app, OWN)
+    assert own.report().state == "done"
+    trained = choice(app, "Model")
+    assert "included" not in trained.value, "the trained model is chosen"
 
 
 def test_a_branch_whose_process_ended_can_be_planned_again(open_trained, monkeypatch):
