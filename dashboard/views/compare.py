@@ -74,7 +74,7 @@ def main() -> None:
         )
         return
     st.html(STYLE)
-    columns = st.columns([7, 6, 18, 18])
+    columns = st.columns([8, 6, 18, 18])
     with one_entry() as address:
         with columns[0]:
             domain = select("Domain", in_order(name for name, _, _ in problems), "domain", address=address)

@@ -1,6 +1,7 @@
 """Page Start: what this is, three ways to begin, and the recorded rollouts with their last states."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlencode
 
 import sources
@@ -63,6 +64,16 @@ def chosen() -> list[Recorded]:
     ]
 
 
+def some(rollouts: Sequence[Recorded]) -> list[Recorded]:
+    """The first rollouts of each domain, `MOST` in all, in their order."""
+    counts = Counter[str]()
+    numbered = []
+    for place, each in enumerate(rollouts):
+        counts[each.about.domain] += 1
+        numbered.append((counts[each.about.domain], place))
+    return [rollouts[place] for place in sorted(place for _, place in sorted(numbered)[:MOST])]
+
+
 def main() -> None:
     """The page; an address that names a rollout opens it in the player."""
     if OF_ROLLOUT & set(st.query_params):
@@ -77,7 +88,7 @@ def main() -> None:
     show(key="ways", data=cards("rollout", "failures", "tour", len(sgp.viewer.tour_titles())).encode())
     st.header("Recorded rollouts", anchor=False)
     found = chosen()
-    shown = found if len(found) <= MOST or st.session_state.get("all rollouts") else found[:MOST]
+    shown = found if len(found) <= MOST or st.session_state.get("all rollouts") else some(found)
     show(key="rollouts", data=gallery(entries(shown)).encode())
     if len(shown) < len(found):
         st.button(f"Show all {len(found)}", on_click=st.session_state.update, args=({"all rollouts": True},))

@@ -250,13 +250,14 @@ def scaling_curves(scores: pd.DataFrame, metric: str = "coverage") -> go.Figure:
     frame = _with_intervals(frame) if shown.of_problems else frame
     panels = list(dict.fromkeys(frame["panel"]))
     title = escape(f"{shown.title.capitalize()} over size{', with 95 % Wilson bands' if shown.of_problems else ''}")
-    if len(theirs):
-        dashed = "; dashed lines: the Scale published for GNN value, by validation" if metric == "coverage" else ""
-        title += f"<br><sup>shaded: sizes of training (blue) and validation (yellow){dashed}</sup>"
+    notes = ["Shaded: sizes of training (blue) and validation (yellow)."] if len(theirs) else []
+    if len(theirs) and metric == "coverage":
+        notes.append("Dashed lines: the Scale published for GNN value, by validation.")
     figure = _lines(frame, title, "objects", shown.title)
     if any(trace.line.width and trace.line.width > 2 for trace in figure.data):
-        below = "<br><sup>of lines that coincide, one is drawn wide below the other</sup>"
-        figure.update_layout(title_text=title + below)
+        notes.append("Of lines that coincide, one is drawn wide below the other.")
+    if notes:
+        figure.update_layout(title_text=f"{title}<br><sup>{' '.join(notes)}</sup>")
     for panel in panels:
         place, of_domain, known = _place(panels, panel), sized[sized["domain"] == panel], scaling_sizes(panel)
         if metric == "coverage":  # the share with a known plan: the maximum over planners, whose problems are equal

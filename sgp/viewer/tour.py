@@ -24,7 +24,7 @@ from sgp.evaluation.scores import DIAGNOSED, Diagnosis, percent, select
 from sgp.files import read_json
 from sgp.planning.pddl import read_both
 from sgp.planning.rollout import Mark
-from sgp.viewer.library import method_name
+from sgp.viewer.library import method_name, model_name
 from sgp.viewer.pictures import draw_graph, fill_of
 from sgp.viewer.playback import playback, ranked
 
@@ -181,7 +181,9 @@ class Tour:
             picture = "; the picture shows one problem" if title == "Larger problems" else ""
             return f"Attempts of suite {about.suite}, {about.domain}, seed {about.seed}{picture}"
         if title == "Whole plan":
-            return f"All decisions of {self.rollout.head['name']}, {about.domain}, {about.split}: {about.model}"
+            return (
+                f"All decisions of {self.rollout.head['name']}, {about.domain}, {about.split}, by {model_name(about)}"
+            )
         if title == "Training":
             return f"One step of an expert plan for a training problem of {about.domain}"
         recorded, number = {
@@ -189,7 +191,7 @@ class Tour:
             "A failure": (self.failure, self.data["failure"]["step"]),
         }.get(title, (self.rollout, self.step))
         about = recorded.about
-        return f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
+        return f"Decision {number} of {recorded.head['name']}, {about.domain}, {about.split}, by {model_name(about)}"
 
     def _facts(self, level: int, diagnosis: Diagnosis | None) -> dict[str, Any]:
         """The numbers in the words of the stops."""

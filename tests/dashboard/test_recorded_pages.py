@@ -135,7 +135,12 @@ def test_the_entrance_filters_rollouts_and_opens_addresses_of_rollouts_in_the_pl
     app = open_page("start", domains="gripper", planners=planner.title)
     some = [each for each in rollouts if (each.about.domain, each.about.planner) == ("gripper", planner)]
     assert f"{len(some)} of {len(rollouts)} rollouts" in words(app)
-    app = button(open_page("start"), f"Show all {len(rollouts)}").click().run()
+    app = open_page("start")
+    (gallery,) = [each.proto.bytes.decode() for each in app.get("bidi_component") if b"data-domain" in each.proto.bytes]
+    domains = re.findall(r'data-domain="(\w+)"', gallery)
+    assert set(domains) == {each.about.domain for each in rollouts}, "some of each"
+    assert domains == sorted(domains)
+    app = button(app, f"Show all {len(rollouts)}").click().run()
     assert f"{len(rollouts)} of {len(rollouts)} rollouts" in words(app)
     library = sgp.recorded_rollouts()
     named = {**library.address_of(some[0]), "step": "2"}
