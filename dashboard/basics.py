@@ -69,7 +69,9 @@ def check_link(label: str, options: Iterable[str], *names: str, shown: Callable[
 
 def check_step(last: int, first: int = 1) -> None:
     """Refuse the page if the link that opened it has a step that is none of `first` to `last`, nor the end."""
-    check_link("Step", [*map(str, range(first, last + 1)), "end"], "step")
+    given = st.query_params.get("step", "")
+    if st.session_state.get("opened") and given not in ("", "end", *map(str, range(first, last + 1))):
+        refuse(f"Step '{given}' of this link does not exist; expected {first} to {last}, or end.", "step")
 
 
 def without_outcome(title: str) -> str:
