@@ -11,7 +11,9 @@ import streamlit as st
 from basics import css, one_entry, plain, run_page, select
 
 import sgp
+from sgp.datasets.subject import PlannerName
 from sgp.evaluation.scores import percent
+from sgp.viewer.library import planner_name
 
 STYLE = f"<style>{css('next_state')}</style>"
 SIGNS = {"+": "more", "-": "less", "≠": ""}
@@ -155,8 +157,10 @@ def main() -> None:
             file = found[titles.index(select("Recorded steps", titles, "file", address=address))]
         with columns[3]:
             models = {each.title: each for each in file.models}
-            about = sources.about_all(models)
-            model = models[select("Model", list(models), "model", address=address, help=about)]
+            planners = (PlannerName(each.record["method"], each.record["variant"]) for each in file.models)
+            names = dict(zip(models, map(planner_name, planners), strict=True))
+            how = {"address": address, "help": sources.about_all(models), "format_func": names.__getitem__}
+            model = models[select("Model", list(models), "model", **how)]
         with columns[2]:
             pools = select("Pool", file.pools, "pools", address=address, help=POOLS)
         words = {title: f"{title}: {model.found(step, pools).word}" for step, title in enumerate(file.steps)}
@@ -165,8 +169,8 @@ def main() -> None:
             step = file.steps.index(select("Step", file.steps, "step", **how))
     show(file, step, pools, model)
     st.caption(
-        "These models predict the sentence vector of the state after an action (method embedplan), or are baselines of "
-        "that method (displacements). Page Rollout shows the state-centric method, which predicts without an action."
+        "These models predict the sentence vector of the state after an action (EmbedPlan), or are baselines of "
+        "that method (Displacements). Page Rollout shows the state-centric method, which predicts without an action."
     )
     st.caption(plain(str(file.record["about"])))
 

@@ -13,8 +13,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 import sgp
+from sgp.datasets.subject import PlannerName
 from sgp.errors import InputError
-from sgp.viewer.library import planner_words
+from sgp.viewer.library import planner_name, planner_words
 from sgp.viewer.playback import playback
 from tests.dashboard.conftest import DASHBOARD, address, button, choice, words
 from tests.recorded import recorded_file, recorded_lines
@@ -311,7 +312,9 @@ def test_the_next_state_page_says_hit_or_miss_and_a_choice_stands_in_the_address
     file = files[0]
     assert choice(app, "Recorded steps").options == [each.title for each in files]
     assert choice(app, "Pool").options == file.pools
-    assert choice(app, "Model").options == [each.title for each in file.models]
+    names = [planner_name(PlannerName(*each.title.split())) for each in file.models]
+    assert choice(app, "Model").options == names
+    assert len(set(names)) == len(names)
     told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
     assert told == [file.models[0].found(step, file.pools[0]).word for step in range(len(file.steps))]
     assert {"hit", "miss"} == set(told)
