@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -105,9 +104,16 @@ def measure(domain: str, size: int, number: int, most: int, seconds: float) -> d
         "first_seconds": first,
         "reading_seconds": reading,
         "mb_a_decision": (resident_memory() - held) / 1e6 / later,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "peak_mb": peak_memory() / 1e6,
         "actions": sha256("\n".join(plan).encode()).hexdigest(),
     }
+
+
+def peak_memory() -> int:
+    """Return this process's peak resident memory in bytes; `getrusage` may return that of the parent process."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return 1024 * int(peak)
 
 
 def measured_in(checkout: Path, words: list[str]) -> dict | str:
