@@ -22,13 +22,15 @@ def serving(home):
         port = free.getsockname()[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": str(home)}
     server = subprocess.Popen(server_command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
-    for _ in range(480):
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
-            break
-        time.sleep(0.25)
-    yield f"http://localhost:{port}"
-    server.terminate()
-    server.wait()
+    try:
+        for _ in range(480):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
+                break
+            time.sleep(0.25)
+        yield f"http://localhost:{port}"
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def watched(page):
