@@ -3,7 +3,7 @@
 const LANES = { width: 320, row: 15, top: 14, left: 150, pitch: 17, most: 4 }; // most: lanes that are drawn
 const LANES_LEGEND =
   "Below the distances or costs: the nodes that beam search kept at the decisions around the step, a row for each place in the beam. The blue line is the shown plan. " +
-  "A cross: no successor of this node was kept at the next decision.";
+  "A cross: no successor of this node was kept at the next decision; beside a path cost: the last step at which the node or a successor of it is in the beam.";
 const BEFORE = 2; // decisions drawn before the step, if there are so many
 
 /** The beam; `show(at)` draws the decisions around a step, `visit` hears of one that is clicked. Hidden where no beam was recorded. */
@@ -37,13 +37,13 @@ function drawLanes(rollout, { visit }) {
     return null;
   }
 
-  function label(at, place, row) {
+  function label(at, place, row, write) {
     const kept = rollout.steps[at].beam[place];
     const [chosen, end] = [place === rollout.steps[at].lane, droppedAt(at, place)];
-    const fate = chosen ? "✔ shown plan" : end === null ? "" : `dropped after step ${end}`;
+    const fate = chosen ? "✔ shown" : end === null ? "" : `✕ step ${end}`;
     const said = chosen ? "the shown plan goes through it" : end === null ? "some of its successors are in the last beam" : `the last of its successors is dropped after step ${end}`;
     return s("text", { x: 0, y: y(row) + 4, "font-weight": chosen ? 700 : 400, fill: chosen ? "var(--blue)" : "var(--ink)" },
-      s("title", {}, `${name(kept)}: path cost ${number(kept[2])}; ${said}`), `${"ABCD"[row]}: ${number(kept[2])}  ${fate}`); // prettier-ignore
+      s("title", {}, `${name(kept)}: path cost ${write(kept[2])}; ${said}`), `${"ABCD"[row]}: ${write(kept[2])}  ${fate}`); // prettier-ignore
   }
 
   function node(at, place, row) {
@@ -85,7 +85,7 @@ function drawLanes(rollout, { visit }) {
   function show(at) {
     const step = rollout.steps[at];
     const kept = step?.beam?.length ?? 0;
-    title.textContent = !step ? "The last decisions" : kept ? `Path costs after step ${at + 1}` : "Beam: not recorded here";
+    title.textContent = !step ? "The last decisions" : kept ? `Path costs, step ${at + 1}` : "Beam: not recorded here";
     const count = Math.floor((LANES.width - LANES.left) / LANES.pitch);
     const start = Math.max(0, Math.min(at - BEFORE, rollout.steps.length - count));
     const end = Math.min(start + count, rollout.steps.length);
@@ -93,12 +93,13 @@ function drawLanes(rollout, { visit }) {
     here.setAttribute("visibility", kept ? "visible" : "hidden");
     if (kept) here.setAttribute("x", x(at) - LANES.pitch / 2);
     showColumns(start, end);
-    const numbered = Array.from({ length: end - start }, (_, each) => start + each).filter((place) => (place + 1) % 5 === 0 || place === at);
+    const numbered = Array.from({ length: end - start }, (_, each) => start + each).filter((place) => place === at || ((place + 1) % 5 === 0 && Math.abs(place - at) > 1));
     numbers.replaceChildren(...numbered.map((place) => s("text", { x: Math.min(x(place), LANES.width - 12), y: 10, "text-anchor": "middle", class: "faint" }, String(place + 1))));
     labels.forEach((each) => each.remove());
-    labels = kept ? drawn(at).map((each, row) => label(at, each, row)) : [];
+    const write = numbersApart(kept ? step.beam.map(([, , cost]) => cost) : []);
+    labels = kept ? drawn(at).map((each, row) => label(at, each, row, write)) : [];
     drawing.append(...labels);
-    drawing.setAttribute("aria-label", kept ? drawn(at).map((each) => `${each + 1}: ${name(step.beam[each])}, path cost ${number(step.beam[each][2])}${each === step.lane ? ", on the path" : ""}`).join("; ") : title.textContent);
+    drawing.setAttribute("aria-label", kept ? drawn(at).map((each) => `${each + 1}: ${name(step.beam[each])}, path cost ${write(step.beam[each][2])}${each === step.lane ? ", on the path" : ""}`).join("; ") : title.textContent);
   }
   return { element, show };
 }

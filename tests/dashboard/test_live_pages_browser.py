@@ -77,7 +77,7 @@ def lanes_of(page):
     lanes = page.locator(".sgp .lanes")
     assert lanes.is_visible()
     title, *kept = lane_words(page)
-    assert sum(label.endswith("✔ shown plan") for label in kept) == 1
+    assert sum(label.endswith("✔ shown") for label in kept) == 1
     assert lanes.locator(".kept").count() >= len(kept)
     return title, len(kept)
 
@@ -87,7 +87,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     press(page, "ArrowRight")
     expect_step(page, 1)
-    assert lanes_of(page) == ("Path costs after step 2", 3)
+    assert lanes_of(page) == ("Path costs, step 2", 3)
     assert page.locator(".sgp .curves").evaluate("(each) => each.scrollHeight - each.clientHeight") <= 0, "cut off"
     chosen = int(page.locator("tr.chosen td").first.inner_text())
     other = 2 if chosen == 1 else 1
@@ -96,7 +96,7 @@ def test_lanes_of_the_beam_are_drawn_in_what_if_also_after_a_branch(open_, beam)
     press(page, "b")
     page.wait_for_url(f"**branch=2-{other}*")
     page.wait_for_selector(f'.sgp[data-step="2"] {BRANCHES}')
-    assert lanes_of(page)[0] == "Path costs after step 3"
+    assert lanes_of(page)[0] == "Path costs, step 3"
     press(page, "ArrowLeft")
     expect_step(page, 1)
     assert lane_words(page) == ["Beam: not recorded here"], "at a forced choice there was none"

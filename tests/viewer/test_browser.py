@@ -706,21 +706,24 @@ def test_the_beam_is_drawn_as_lanes_around_the_step_and_a_click_on_a_node_goes_t
     data, page = playback(rollout), open_page(rollout, "#step=34", viewport={"width": 1366, "height": 768})
     step = data["steps"][33]
     labels = lane_words(page)
-    assert labels[0] == "Path costs after step 34"
+    assert labels[0] == "Path costs, step 34"
+    page.add_style_tag(content=".sgp .lanes text { font-family: 'DejaVu Sans' !important; }")  # a wide font
+    ends = page.locator(".lanes > svg > text").evaluate_all("(all) => all.map((x) => x.getBoundingClientRect().right)")
+    assert max(ends) < min(each.bounding_box()["x"] for each in page.locator(".lanes .kept").all())
     assert [float(each.split()[1]) for each in labels[1:]] == [round(cost, 3) for _, _, cost in step["beam"]]
-    shown = [each.endswith("✔ shown plan") for each in labels[1:]]
+    shown = [each.endswith("✔ shown") for each in labels[1:]]
     assert shown == [place == step["lane"] for place in range(len(step["beam"]))]
     for place, label in enumerate(labels[1:]):
         alive, dropped = {place}, None
         for number, later in enumerate(data["steps"][34:], start=35):
             alive = {each for each, (before, _, _) in enumerate(later["beam"]) if before in alive}
             dropped = dropped or (None if alive else number)
-        assert label.endswith("✔ shown plan" if place == step["lane"] else f"dropped after step {dropped - 1}")
+        assert label.endswith("✔ shown" if place == step["lane"] else f"✕ step {dropped - 1}")
     titles = page.locator(".lanes .kept title").all_text_contents()
     there = next(place for place, title in enumerate(titles) if title.startswith("step 37, place 1 "))
     page.locator(".lanes .kept").nth(there).click()
     expect_step(page, 36)
-    assert lane_words(page)[0] == "Path costs after step 37"
+    assert lane_words(page)[0] == "Path costs, step 37"
     assert page.locator(".lanes").bounding_box()["y"] + page.locator(".lanes").bounding_box()["height"] <= 768
 
 
