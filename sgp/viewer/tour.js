@@ -67,11 +67,12 @@ function questionBox(question, answer, open) {
 
 const FEW_BARS = 4; // stand below the pictures, which are larger then
 
-/** Draw a stop, which has the fields of `Stop` in tour.py, into an element of class `row`; without a question if it is "". */
+/** Draw a stop, which has the fields of `Stop` in tour.py, into an element of class `row`; if the question is "", another one is asked above it. */
 function drawStop(row, { scenes, graph, bars, decision, heading, question, answer }) {
   const chart = graph ? drawing(graph) : decision ? drawDecision(decision) : bars.length ? barTable(bars) : null;
   row.classList.toggle("both", scenes.length > 0 && chart !== null);
   row.classList.toggle("few", !graph && bars.length > 0 && bars.length <= FEW_BARS);
+  row.classList.toggle("asked", !question);
   const many = scenes.length > 2;
   const pictures = box("div", many ? "scenes many" : "scenes", ...scenes.map(([title, picture]) => figure("scene", title, drawing(picture))));
   const before = row.querySelector(".question");

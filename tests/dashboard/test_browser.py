@@ -526,6 +526,17 @@ def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(
         press(page, "ArrowRight")
 
 
+@pytest.mark.parametrize("presented", ["", "&present=yes"])
+def test_state_and_goal_below_the_choices_of_the_tour_fit_on_a_projector(new_page, address, presented):
+    new_page.set_viewport_size({"width": 1366, "height": 768})
+    new_page.goto(f"{address}/tour?stop=7{presented}")
+    new_page.locator(".scenes svg").nth(1).wait_for()
+    new_page.wait_for_selector("[data-test-script-state=notRunning]")
+    pictures = new_page.locator(".scenes svg")
+    bottoms = pictures.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().bottom)")
+    assert max(bottoms) <= 768
+
+
 def test_the_entrance_leads_from_a_picture_to_its_rollout_and_to_the_player(new_page, address):
     page = new_page
     page.goto(f"{address}/?domains=logistics")
@@ -585,6 +596,15 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     page.get_by_text("Start over").press("Enter")
     page.wait_for_selector('.sgp.guess[data-answered="no"]')
     assert page.locator(".guess .score").inner_text() == "No guess yet"
+
+
+def test_state_and_goal_of_a_guess_are_on_the_screen_in_logistics(new_page, address):
+    new_page.set_viewport_size({"width": 1366, "height": 768})
+    new_page.goto(f"{address}/guess?domain=logistics")
+    new_page.wait_for_selector(".sgp.guess[data-answered]")
+    boxes = [picture.bounding_box() for picture in new_page.locator(".guess .pictures .picture svg").all()]
+    assert len(boxes) == 2
+    assert max(box["y"] + box["height"] for box in boxes) <= 768
 
 
 def test_decisions_with_one_option_are_not_guessed_and_a_guess_is_compared_by_features(page, address):
