@@ -28,7 +28,8 @@ VIEWS = ("instances", PAIR, "size", "plan length", "time")
 PLACE = ("domain", "suite", "split", "problem")  # of an instance
 MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
-LETTER, NAMES = 7, 272  # pixels of a letter in the table, about, and of its first column if all fits on the screen
+LETTER, NAMES = 7, 318  # pixels of a letter in the table, about, and of its first column if all fits on the screen
+STYLE = "<style>.stMainBlockContainer { padding-inline: 1rem; }</style>"  # the table has the whole width
 LINK = "light-dark(#0067a5, #63b3ed)"
 READING = """A cell has the mean coverage over seeds, ± the standard deviation over seeds (omitted below .005), and \
 the 95 % Wilson interval on the n instances of the heading (on the distinct ones if some are equal up to object \
@@ -300,6 +301,7 @@ def main() -> None:
     suites = in_order(covered["suite"])
     default = suites.index("state-centric") if "state-centric" in suites else 0
     check_links(covered, suites, suites[default])
+    st.html(STYLE)
     columns = st.columns([2, 3, 3, 5])
     with columns[0]:
         suite = sources.bound("Suite", suites, "suite", default)

@@ -363,11 +363,11 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
     """
     by_domain = attempts.groupby(["planner", "domain"])["solved"].mean().groupby("planner").mean()
     planners = list(by_domain.sort_values(ascending=False, kind="stable").index)
-    rows, sizes_of = [], []
+    rows, sizes_of = [], dict[str, list[int]]()
     for domain, part in attempts.groupby("domain", sort=False):
         instances = sorted(set(zip(part["size"], part["split"], part["problem"], strict=True)))
         places = {(split, problem): place for place, (_, split, problem) in enumerate(instances)}
-        sizes_of.append([size for size, _, _ in instances])
+        sizes_of[domain] = [size for size, _, _ in instances]
         tried = defaultdict[tuple[str, str, str], list[Any]](list)  # one pass: a frame for each mark takes seconds
         for row in part.itertuples():
             tried[row.split, row.problem, row.planner].append(row)
@@ -389,12 +389,13 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
         category_orders={"y": [escape(name) for name in planners], "state": list(_OUTCOMES)},
     )  # fmt: skip
     _name_panels(figure)
-    marker_size = max(4, min(15, 700 // max(map(len, sizes_of), default=1)))
-    figure.update_traces(mode="markers", hovertemplate="%{text}<extra></extra>", marker_size=marker_size)
+    figure.update_traces(mode="markers", hovertemplate="%{text}<extra></extra>")
+    for trace in figure.data:  # all of its marks are of one domain
+        trace.marker.size = max(4, min(15, 700 // len(sizes_of[trace.customdata[0][0]])))
     cross = {"width": 2, "color": _OUTCOMES["not solved"][0]}
     figure.update_traces(marker_line=cross, selector={"name": "not solved"})
     figure.update_yaxes(automargin=True, showgrid=False, title_text="")
-    for number, sizes in enumerate(sizes_of):
+    for number, sizes in enumerate(sizes_of.values()):
         marks = _size_ticks(sizes)
         figure.update_xaxes(
             matches=None, showticklabels=True, title_text="instances by number of objects", tickvals=list(marks),
@@ -402,6 +403,7 @@ def instance_map(attempts: pd.DataFrame) -> go.Figure:
             row=panels - number, col=1,
         )  # fmt: skip
     legend = {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0, "title_text": ""}
+    legend["itemsizing"] = "constant"
     margin = {"l": 10, "r": 10, "t": 70, "b": 50}
     return figure.update_layout(margin=margin, hovermode="closest", dragmode=False, legend=legend)
 

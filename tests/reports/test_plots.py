@@ -11,7 +11,14 @@ from sgp.errors import InputError
 from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scaling import Curve, ProblemSource, curve_scores
 from sgp.evaluation.scores import Measurement, Score, StopReason, load_scores, to_frame, wilson
-from sgp.reports.plots import coverage_over_size, plan_lengths, rates, solved_over_time, two_planners
+from sgp.reports.plots import (
+    coverage_over_size,
+    instance_map,
+    plan_lengths,
+    rates,
+    solved_over_time,
+    two_planners,
+)
 from sgp.reports.report import write_report
 from sgp.reports.scaling_tables import scaling_table
 
@@ -72,6 +79,16 @@ def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_mar
     figure = two_planners(attempts_frame([tried(ONE, "p1", 1)]), ONE, OTHER, "seconds")
     assert not figure.data
     assert figure.layout.title.text.startswith("n = 0")
+
+
+def test_a_domain_of_few_instances_has_large_marks_beside_one_of_many():
+    rows = [tried(ONE, f"p{number}", 10) | {"domain": "many"} for number in range(200)]
+    rows += [tried(ONE, f"p{number}", length) | {"domain": "few"} for number, length in enumerate([10, None, 20])]
+    sizes = {
+        (trace.customdata[0][0], trace.name): trace.marker.size for trace in instance_map(attempts_frame(rows)).data
+    }
+    assert set(sizes) == {("many", "solved"), ("few", "solved"), ("few", "not solved")}
+    assert sizes["few", "solved"] == sizes["few", "not solved"] > 2 * sizes["many", "solved"]
 
 
 def test_plots_of_many_points_are_drawn_without_webgl_whose_canvas_is_cut_off_in_a_scrolled_page():
