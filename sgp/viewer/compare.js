@@ -125,10 +125,10 @@ export function mountComparison(host, data, options = {}) {
 
   /** Open goals over the actions taken, of both sides. */
   function drawBoth() {
-    const [width, height, top] = [400, 150, 28];
+    const [width, height, top, below] = [400, 166, 28, 24]; // below: room for the letter of the first difference
     const x = (place) => 10 + ((width - 20) * place) / Math.max(last, 1);
     const most = Math.max(1, ...sides.flatMap((each) => each.frames.map((one) => one.open)));
-    const y = (open) => height - 8 - ((height - 10 - top) * open) / most;
+    const y = (open) => height - below - ((height - below - 2 - top) * open) / most;
     const lines = sides.map((side, number_) => {
       let path = `M${x(0)} ${y(side.frames[0].open)}`;
       side.frames.forEach((each, place) => (path += `H${x(side.starts[place]).toFixed(1)}V${y(each.open).toFixed(1)}`));
@@ -136,12 +136,12 @@ export function mountComparison(host, data, options = {}) {
     });
     const labels = sides.map((_, number_) => s("text", { x: 40 + 190 * number_, y: 14 }));
     const keys = sides.map((_, number_) => s("path", { d: `M${10 + 190 * number_} 9h24`, ...LINES[number_] }));
-    const cursor = s("line", { y1: top - 4, y2: height - 4, stroke: "var(--ink)" });
+    const cursor = s("line", { y1: top - 4, y2: height - below + 4, stroke: "var(--ink)" });
     const marks = data.divergence === null ? [] : [
-      s("line", { x1: x(data.divergence), x2: x(data.divergence), y1: top - 4, y2: height - 4, stroke: "var(--faint)", "stroke-dasharray": "3 3" }),
-      s("text", { x: x(data.divergence) + 4, y: height - 12, class: "faint" }, "d")]; // prettier-ignore
+      s("line", { x1: x(data.divergence), x2: x(data.divergence), y1: top - 4, y2: height - below + 4, stroke: "var(--faint)", "stroke-dasharray": "3 3" }),
+      s("text", { x: x(data.divergence), y: height - 5, "text-anchor": "middle", class: "faint" }, "d")]; // prettier-ignore
     const element = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, s("title", {}, "Open goals over the actions taken, of both sides; click to go there"),
-      s("line", { x1: 10, x2: width - 10, y1: height - 8, y2: height - 8, stroke: "var(--rule)" }), ...keys, ...labels, ...marks, ...lines, cursor); // prettier-ignore
+      s("line", { x1: 10, x2: width - 10, y1: height - below, y2: height - below, stroke: "var(--rule)" }), ...keys, ...labels, ...marks, ...lines, cursor); // prettier-ignore
     const seek = (event) => {
       const box = element.getBoundingClientRect();
       const scale = Math.min(box.width / width, box.height / height); // the drawing stands in the middle of its box
