@@ -93,7 +93,7 @@ def show_examples() -> None:
         st.markdown("**Nothing here yet.** Begin with an example:" if empty else "Another example:")
         for name, problem in examples().items():
             texts = {"domain": problem.domain_pddl, "problem": problem.problem_pddl, "plan": ""}
-            st.button(name.capitalize(), on_click=put, kwargs=texts)
+            st.button(sgp.get_domain(name).title, on_click=put, kwargs=texts)
 
 
 def ask_for_texts(folded: bool) -> None:
