@@ -11,7 +11,7 @@ import sources
 import streamlit as st
 import weights
 import work
-from basics import check_step, css, encoded, one_entry, plain, run_page, select
+from basics import check_step, css, encoded, one_entry, plain, refuse, run_page, select
 
 import sgp
 from sgp.datasets.recorded import Recorded
@@ -172,13 +172,12 @@ def store(address: Mapping[str, str]) -> None:
     st.session_state["what if address"] = kept
 
 
-def wanted() -> sgp.viewer.Branch:
-    """The branch of the address."""
+def check_branch() -> None:
+    """Refuse an address whose branch cannot be read."""
     try:
-        return sgp.viewer.Branch.parse(st.session_state["what if address"].get("branch", ""))
+        sgp.viewer.Branch.parse(st.query_params.get("branch", ""))
     except sgp.SgpError as error:
-        st.warning(plain(str(error)))
-        return sgp.viewer.Branch()
+        refuse(str(error), "branch")
 
 
 def offer_training(start: Mapping[str, Any]) -> None:
@@ -331,6 +330,7 @@ def show_actions(
 
 def main() -> None:
     """The page."""
+    check_branch()
     if st.session_state["opened"]:
         st.session_state["what if linked"] = st.query_params.get("step")
     with one_entry() as address:
@@ -347,7 +347,8 @@ def main() -> None:
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended, branches)
-    branch = st.session_state["what if shown"] = wanted()
+    branch = sgp.viewer.Branch.parse(st.session_state["what if address"].get("branch", ""))
+    st.session_state["what if shown"] = branch
     cancelled = st.session_state.pop(f"{PAGE} cancelled", False)
     if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
         if len(branches) >= MOST_BRANCHES:

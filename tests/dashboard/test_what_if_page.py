@@ -95,9 +95,14 @@ def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
         assert branches(app)[address(app)["branch"]]["outcome"] == "solved"
 
 
-def test_a_branch_that_is_none_is_one_sentence_and_an_overridable_rollout_is_shown(open_page, home):
-    app = settled(open_page("what_if", branch="<b>"), PAGE)
-    assert "is not a branch" in words(app)
+def test_a_link_to_a_branch_that_is_none_is_refused_and_an_overridable_rollout_is_shown_without_it(open_page, home):
+    app = open_page("what_if", branch="<b>")
+    (error,) = app.error
+    assert "'<b>'" in error.value.replace("\\", "")
+    assert not (*app.selectbox, *app.get("bidi_component"))
+    app = settled(button(app, "Open the page without it").click().run(), PAGE)
+    assert not app.error
+    assert "branch" not in address(app)
     assert set(branches(app)) == {""}
     assert branches(app)[""]["outcome"] != "solved"
     assert branches(app)[""]["steps"]
