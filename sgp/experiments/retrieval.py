@@ -354,7 +354,7 @@ def _recorded(
     models = list(_models(split, learners, pools, of, device))
     if not models:
         return None
-    (first, run, _, near), *_ = models
+    (_, run, _, near), *_ = models
     missed = [any(rank(near[kind][place]).better for kind in kinds) for place in range(len(looked_at))]
     places = _some(missed)
     steps = [looked_at[place] for place in places]
@@ -407,8 +407,8 @@ def _recorded(
         "learned_from": split.domain,
         "most": split.max_transitions,
         "shots": split.shots,
-        "about": f"Of {len(looked_at)} steps, model {first.title} missed {sum(missed)} with at least one candidate "
-        f"set; {sum(missed[place] for place in places)} of these are among the {len(places)} that are shown. "
+        "about": f"Of {len(looked_at)} steps, the first model missed {sum(missed)} in at least one pool; "
+        f"{sum(missed[place] for place in places)} of these are among the {len(places)} that are shown. "
         f"{measured_here(run, 1)}",
         "domain_pddl": load_suite(split.suite).domain_pddl(domain),
         "problems": [{"name": task.name, "pddl": task.problem.problem_pddl} for task in tasks],
