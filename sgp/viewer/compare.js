@@ -11,7 +11,7 @@ const COMPARE_STYLE = `
 .sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 62px), 480px); }
 .sgp .middle { display: grid; gap: 8px; grid-template-rows: minmax(0, 1fr) auto; } .sgp .middle section { display: flex; flex-direction: column; }
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
-.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 100px; } .sgp .middle .curves text { font-size: 16px; }
+.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 110px; } .sgp .middle .curves text { font-size: 16px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
 .sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 110px; } .sgp .lower .map :is(.notes, .caption) { display: none; } /* the table has it */
 .sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }

@@ -46,7 +46,7 @@ function drawCurves(box, rollout, go) {
     if (bounded.length) drawing.append(s("polygon", { points: [...edge(bounded, 1), ...edge(bounded.toReversed(), 2)].join(" "), fill: curve.colour, opacity: 0.2 }));
     drawing.append(s("path", { d: path, fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash || "none" }));
     const dot = s("circle", { r: 4, fill: curve.colour });
-    const label = s("text", { x: left, y: base + 14 });
+    const label = s("text", { x: left + 6, y: base + 14 }); // beside the cursor at the first step
     const range = s("text", { x: width - right, y: base + 14, class: "faint", "text-anchor": "end" }, `${short(low)} to ${short(high)}`);
     drawing.append(dot, label, range);
     return { curve, dot, label, y };

@@ -9,7 +9,8 @@ const GUESS_STYLE = `
 @container (min-width: 860px) { .sgp.guess .board { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr); } }
 .sgp.guess h3 { font-size: 14px; } .sgp.guess .pictures .picture { height: clamp(200px, 60vh, 760px); }
 .sgp.guess .pictures.wide { grid-template-columns: minmax(0, 1fr); align-content: start; }
-.sgp.guess .pictures.wide .picture { flex: none; height: clamp(150px, 27vh, 420px) !important; aspect-ratio: auto !important; }
+.sgp.guess .pictures.wide .picture { flex: none; height: clamp(170px, 31vh, 480px) !important; aspect-ratio: auto !important; }
+.sgp.guess .pictures.wide section + section .picture { height: clamp(130px, 23vh, 360px) !important; }
 .sgp.guess .choices { display: grid; gap: 5px; align-content: start; max-height: 66vh; overflow: auto; padding: 3px; }
 .sgp.guess .choice { display: grid; grid-template-columns: 1.6em minmax(0, 1fr) max-content; gap: 2px 10px; text-align: left;
   width: 100%; align-items: baseline; padding: 5px 10px; } .sgp.guess .choice code { font-size: 15px; }

@@ -605,6 +605,8 @@ def test_state_and_goal_of_a_guess_are_on_the_screen_in_logistics(new_page, addr
     boxes = [picture.bounding_box() for picture in new_page.locator(".guess .pictures .picture svg").all()]
     assert len(boxes) == 2
     assert max(box["y"] + box["height"] for box in boxes) <= 768
+    sizes = new_page.locator(".guess .pictures text").evaluate_all(LETTERS)
+    assert min(sizes) >= 10
 
 
 def test_decisions_with_one_option_are_not_guessed_and_a_guess_is_compared_by_features(page, address):
