@@ -84,7 +84,7 @@ const STYLE = `
 .sgp .because { margin: 0 0 4px; font-size: 13px; line-height: 18px; height: 54px; overflow: auto; }
 .sgp .reasons details { font-size: 13px; } .sgp .reasons summary { cursor: pointer; color: var(--faint); font-size: 12px; font-weight: 600; }
 .sgp .reasons details p { margin: 2px 0; font-size: 12px; } .sgp .raw { min-height: 24px; padding: 0 8px; font-size: 12px; }
-.sgp .reasons li { display: grid; grid-template-columns: 110px 58px minmax(0, 1fr); gap: 8px; min-height: 21px; align-items: center;
+.sgp .reasons li { display: grid; grid-template-columns: 110px 5.2em minmax(0, 1fr); gap: 8px; min-height: 21px; align-items: center;
   font-variant-numeric: tabular-nums; } .sgp .reasons li .faint { display: none; }
 .sgp .rawly li { grid-template-columns: 110px 58px minmax(0, 1fr) max-content !important; } .sgp .rawly li .faint { display: inline !important; }
 .sgp .reasons .feature { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

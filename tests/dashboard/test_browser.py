@@ -532,9 +532,11 @@ def test_state_and_goal_below_the_choices_of_the_tour_fit_on_a_projector(new_pag
     new_page.goto(f"{address}/tour?stop=7{presented}")
     new_page.locator(".scenes svg").nth(1).wait_for()
     new_page.wait_for_selector("[data-test-script-state=notRunning]")
-    pictures = new_page.locator(".scenes svg")
-    bottoms = pictures.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().bottom)")
-    assert max(bottoms) <= 768
+    bottom_of_each = "(all) => all.map((each) => each.getBoundingClientRect().bottom)"
+    assert max(new_page.locator(".scenes svg").evaluate_all(bottom_of_each)) <= 768
+    new_page.get_by_text("Show the ranking without a guess").click()
+    new_page.locator(".row .chart table").wait_for()
+    assert max(new_page.locator(".scenes svg, .decision").evaluate_all(bottom_of_each)) <= 768
 
 
 def test_the_entrance_leads_from_a_picture_to_its_rollout_and_to_the_player(new_page, address):
