@@ -13,7 +13,7 @@ const COMPARE_STYLE = `
 .sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
 .sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 110px; } .sgp .middle .curves text { font-size: 16px; }
 .sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
-.sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 110px; } .sgp .lower .map :is(.notes, .caption) { display: none; } /* the table has it */
+.sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 96px; } .sgp .lower .map :is(.notes, .caption) { display: none; } /* the table has it */
 .sgp .lower .map h3 button { padding: 0 4px; } .sgp .lower .map .legend { gap: 0 6px; font-size: 11px; }
 .sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5), :nth-child(6), :nth-child(7)) { display: none; }

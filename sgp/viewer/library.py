@@ -104,8 +104,8 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 
 
 def model_title(recorded: Recorded) -> str:
-    """The model of a rollout to read, with the outcome in words."""
-    return f"{model_name(recorded.about)} ({outcome_words(str(recorded.head.get('outcome', '')))})"
+    """The model of a rollout to read, after a sign for its outcome, which a narrow box does not cut off."""
+    return f"{'✔' if recorded.head.get('outcome') == 'solved' else '✕'} {model_name(recorded.about)}"
 
 
 def recorded_rollouts(*folders: Path | str) -> Library:
