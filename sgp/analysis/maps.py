@@ -215,7 +215,7 @@ def _cheapest(step: Step, count: int, expert: int | None) -> list[int]:
 
 
 def expert_candidates(rollout: Rollout, expert: Sequence[Action]) -> list[list[int]]:
-    """For each step the candidates on an expert's plan beyond all states so far, the furthest first."""
+    """For each step the candidates on an expert's plan beyond all states passed so far, the furthest first."""
     places = {state: n for n, state in enumerate(Trajectory.of(rollout.task, tuple(expert)).states)} if expert else {}
     found, furthest = list[list[int]](), 0
     for step in rollout.steps:
@@ -223,7 +223,10 @@ def expert_candidates(rollout: Rollout, expert: Sequence[Action]) -> list[list[i
         furthest = max(furthest, places.get(step.state, 0))
         beyond = (place for place, each in enumerate(ahead) if each > furthest)
         found.append(sorted(beyond, key=lambda place: -ahead[place]))
-        furthest = max(furthest, ahead[step.chosen])
+        passed = step.state
+        for action in step.candidates[step.chosen].actions:
+            passed = rollout.task.after(passed, action)
+            furthest = max(furthest, places.get(passed, 0))
     return found
 
 

@@ -33,7 +33,7 @@ from sgp.errors import ConfigurationError, InputError
 from sgp.methods.baselines import RandomSuccessor
 from sgp.methods.loading import shipped_folders
 from sgp.planning.rollout import Mark, Step, runners_up
-from sgp.planning.task import Trajectory
+from sgp.planning.task import Successor, Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from tests.planning.test_planner import by_name
 from tests.viewer.conftest import ranked_rollout
@@ -128,6 +128,20 @@ def test_the_experts_action_is_explained_and_on_the_map_at_whatever_rank(nearest
     assert expert_candidates(rollout, trajectory.actions) == [[expert]]
     assert _cheapest(step, 2, None) == sorted([chosen, other])
     assert _cheapest(step, 2, expert) == sorted([chosen, expert])
+
+
+def test_a_state_that_a_jump_passed_through_is_no_candidate_of_the_experts(nearest):
+    _, rollout = nearest
+    plan = saved_plans(sgp.load_suite("state-centric"), "blocksworld", "interpolation")[PROBLEM.sha256].plan
+    trajectory = Trajectory.of(rollout.task, plan)
+    states = trajectory.states
+    asides = ((n, each) for n in range(1, len(states)) for each in rollout.task.successors(states[n]))
+    n, aside = next((n, each) for n, each in asides if each.state not in states)
+    jump = Successor((*trajectory.actions[:n], *aside.actions), aside.state)
+    back = next(each for each in rollout.task.successors(aside.state) if each.state == states[n])
+    one, none = np.zeros(1), np.zeros(1, np.uint8)
+    steps = (Step(states[0], [jump], one, None, none, 0), Step(aside.state, [back], one, None, none, 0))
+    assert expert_candidates(replace(rollout, steps=steps), trajectory.actions) == [[], []]
 
 
 def test_the_cost_of_the_state_is_its_distance_from_the_prediction(nearest):
