@@ -42,7 +42,7 @@ function drawRuler(rollout, { name, pick }) {
     drawing.append(text(begin, RULER.ends, first, { "text-anchor": "start" }));
     if (first !== end) drawing.append(text(RULER.width - RULER.right, RULER.ends, end, { "text-anchor": "end" }));
     if (predicts && state !== null) {
-      drawing.append(s("path", { d: "M-4 4h8v8h-8z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
+      drawing.append(s("path", { d: "M-3.5 1h7v7h-7z", transform: `translate(${x(state).toFixed(1)} ${RULER.base})`, fill: "var(--ink)" }));
       drawing.append(text(Math.min(Math.max(x(state), 40), RULER.width - 40), RULER.height - 2, "current state"));
     }
     const signs = (each) => `${each.rank - 1 === step.chosen ? "✔" : ""}${each.marks.includes("expert") ? "▲" : ""}${!hidden && step.best?.includes(each.rank - 1) ? "◆" : ""}`;

@@ -115,7 +115,7 @@ def test_lanes_of_the_beam_are_drawn_for_an_own_problem(open_, beam):
     for step in range(4):
         expect_step(page, step)
         title, kept = lanes_of(page)
-        assert title == f"Path costs after step {step + 1}"
+        assert title == f"Path costs, step {step + 1}"
         widths.append(kept)
         press(page, "ArrowRight")
     assert max(widths) > 1

@@ -622,7 +622,7 @@ def test_the_current_state_is_on_the_ruler_at_its_distance_from_the_prediction(o
     assert all(each["add"] or each["delete"] for each in step["candidates"]), "no candidate has the state's cost"
     page = open_page(rollout, "#step=22")
     assert page.locator(".ruler text", has_text="current state").count() == 1
-    place = page.evaluate("document.querySelector('.sgp .ruler path[d^=\"M-4 4\"]').transform.baseVal[0].matrix.e")
+    place = page.evaluate("document.querySelector('.sgp .ruler path[d^=\"M-3.5 1\"]').transform.baseVal[0].matrix.e")
     chosen = step["candidates"][step["chosen"]]["cost"]
     furthest = max(step["state_cost"], *(each["cost"] for each in step["candidates"]))
     left, wide = 16, 290
