@@ -129,11 +129,11 @@ def test_a_return_through_the_menu_opens_the_last_branch(open_trained):
 
 
 def test_a_training_goes_on_when_another_start_is_chosen(open_page, home):
-    app = open_page("what_if", domain="blocksworld", model="state-centric wl-xgboost-delta seed 13")
-    app = button(app, "Train State-centric: WL, XGBoost, predicts change on blocksworld").click().run()
+    app = open_page("what_if", domain="logistics", model="state-centric wl-xgboost-delta seed 13")
+    app = button(app, "Train State-centric: WL, XGBoost, predicts change on logistics").click().run()
     job = app.session_state[f"{PAGE} work"]["job"]
     app = elsewhere_and_back("what_if", app)
-    assert choice(app, "Domain").value == "blocksworld"
+    assert choice(app, "Domain").value == "logistics"
     app = choice(app, "Domain").select("gripper").run()
     assert app.session_state[f"{PAGE} work"]["job"] is job
     assert job.report().state != "cancelled"
