@@ -43,7 +43,7 @@ def test_an_empty_page_offers_examples(open_page, home):
     assert "Nothing here yet" in words(app)
     assert "Please provide" not in words(app), "nothing was entered"
     for name in sgp.load_suite("state-centric").domains:
-        assert button(app, name.capitalize())
+        assert button(app, sgp.get_domain(name).title)
     app = example(app)
     assert "Domain blocksworld: 5 objects, 4 goals; actions pick-up, put-down, stack, unstack" in words(app)
     assert choice(app, "Model").value.endswith("included in the package")
