@@ -67,10 +67,15 @@ def check_link(label: str, options: Iterable[str], *names: str, shown: Callable[
         )
 
 
-def check_step(last: int, first: int = 1) -> None:
-    """Refuse the page if the link that opened it has a step that is none of `first` to `last`, nor the end."""
+def check_step(last: int, first: int = 1, linked: bool | None = None) -> None:
+    """Refuse the page if the link that opened it has a step that is none of `first` to `last`, nor the end.
+
+    `linked`: whether the step is that of the link (default: in the page's first run).
+    """
     given = st.query_params.get("step", "")
-    if st.session_state.get("opened") and given not in ("", "end", *map(str, range(first, last + 1))):
+    if linked is None:
+        linked = bool(st.session_state.get("opened"))
+    if linked and given not in ("", "end", *map(str, range(first, last + 1))):
         refuse(f"Step '{given}' of this link does not exist; expected {first} to {last}, or end.", "step")
 
 

@@ -15,7 +15,7 @@ POLL = 0.25  # seconds
 
 
 def worker(page: str) -> Worker:
-    """The page's worker in this session, whose process starts with its first job or was idle."""
+    """The page's worker in this session; its first job starts a process, or takes over that of an idle worker."""
     found: Worker = st.session_state.setdefault("workers", defaultdict(Worker))[page]
     return found
 

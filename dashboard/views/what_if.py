@@ -368,10 +368,8 @@ def main() -> None:
 
 def check_linked_step(last: int) -> None:
     """Refuse a link to a step beyond the `last` one, which is known once the branch is planned."""
-    linked = st.session_state.pop("what if linked", None)
-    if linked == st.query_params.get("step"):
-        st.session_state["opened"] = True  # the user has changed nothing
-        check_step(last)
+    step = st.session_state.pop("what if linked", None)
+    check_step(last, linked=step == st.query_params.get("step"))  # unless the user has gone to another step
 
 
 def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:

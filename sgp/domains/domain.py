@@ -183,8 +183,8 @@ class Growth:
     """The generator's arguments of suite `huge`, whose problems have up to 50,000 objects.
 
     A problem of at most n objects has the `fixed` arguments, and those of `per` times the largest whole number that n
-    allows. `most` is the largest n whose problems are generated within 20 s and 4 GB. In a domain with one problem of
-    each size, the argument `numbered`, which is the problem's number minus one, makes five of it.
+    allows. `most` is the largest n whose problems are generated within 20 s and 4 GB. Where a size has one problem,
+    the value of the argument `numbered` is the problem's number minus one, so that the five problems differ.
     """
 
     per: Mapping[str, int]
