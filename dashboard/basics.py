@@ -145,6 +145,7 @@ def one_entry() -> Iterator[dict[str, str]]:
 
     If the address has no parameters, they become no entry of their own.
     """
+    place = st.empty()  # in every run, or a later one would move, and build again, what stands below
     address = st.query_params.to_dict()
     yield address
     if address == st.query_params.to_dict():
@@ -152,7 +153,8 @@ def one_entry() -> Iterator[dict[str, str]]:
     if st.query_params:
         st.query_params.from_dict(address)
     else:
-        replace_address(address)
+        with place:
+            replace_address(address)
 
 
 def replace_address(address: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ from html import escape
 
 import pytest
 import streamlit
+from streamlit.testing.v1 import AppTest
 
 import sgp
 from sgp.analysis.failures import diagnosis
@@ -16,7 +17,7 @@ from sgp.evaluation.attempts import attempts_frame
 from sgp.evaluation.scores import PLANNER, select
 from sgp.reports.tables import NO_REFERENCE, REFERENCES
 from sgp.viewer.library import planner_name
-from tests.dashboard.conftest import address, choice, html
+from tests.dashboard.conftest import DASHBOARD, address, choice, html
 from tests.recorded import recorded_lines
 
 SOURCES = "gripper-contrastive-jumps-aiw-*-solved", "blocksworld-state-centric-wl-*-horizon"
@@ -191,3 +192,25 @@ def test_two_files_with_one_rollout_count_once_and_splits_tell_names_apart(folde
     library = sgp.recorded_rollouts(folder)
     names = [library.address_of(each)["problem"] for each in library.rollouts if each.about.domain == "blocksworld"]
     assert names == ["p01, validation", "p01, extrapolation"]
+
+
+def test_what_stands_below_the_choices_keeps_its_place_once_the_address_has_them(monkeypatch):
+    def page():
+        import streamlit as st
+        from basics import one_entry
+
+        with one_entry() as chosen:
+            chosen["domain"] = "blocksworld"
+        st.text("below")
+
+    def place():
+        return [number for number, each in app.main.children.items() if each.type == "text"]
+
+    monkeypatch.syspath_prepend(str(DASHBOARD))
+    app = AppTest.from_function(page).run()
+    assert len(app.get("bidi_component")) == 1, "it replaces the browser's address"
+    before = place()
+    app.query_params["domain"] = "blocksworld"
+    app.run()
+    assert not app.get("bidi_component")
+    assert place() == before
