@@ -141,6 +141,14 @@ class MarkedTransitionEncoder:
         """Length D of an embedding: the number of training features plus two."""
         return len(self.hashes) + _SCALARS
 
+    @property
+    def class_size(self) -> int | None:
+        """The size of a class of interchangeable objects from which more change no embedding of an action, or None."""
+        if self.config.counted:
+            return None
+        touched = max((len(schema.parameters) for schema in self.domain_text.schemas.values()), default=0)
+        return touched + _members(self.config, self.domain_text)
+
     def refuses(self, task: Task) -> str | None:
         """Return None: every transition has an embedding. Raises DomainMismatch for another domain's task."""
         task.require_domain(self.domain_text)

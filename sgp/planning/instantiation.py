@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakMethod
 
 import numpy as np
@@ -11,14 +12,14 @@ from numpy.typing import NDArray
 
 from sgp.planning.atom_table import FULL, Atoms, make_true, numbers_of
 from sgp.planning.clock import OutOfMemory, check_limits, stop_flag
-from sgp.planning.hash_table import Ints, Mask
+from sgp.planning.hash_table import Ints, Mask, Words
 from sgp.planning.joins import Change, Given, Schemas, instances, literal_atoms
 from sgp.planning.novelty_forms import Abstraction, Forms, learn_all_forms
-from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relaxed_reachable, words_of
+from sgp.planning.operators import CSR, Goal, Operators, identity_changes, relaxed_reachable, state_identity, words_of
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import Instances, ProblemIndex
 from sgp.planning.schema_arrays import schemas_of
-from sgp.planning.symmetry import NO_SYMMETRY, Symmetry, signatures_of
+from sgp.planning.symmetry import NO_SYMMETRY, Symmetry, merged_of, signatures_in, signatures_of
 from sgp.planning.width_search import (
     ONE_STEP,
     TOO_MANY,
@@ -171,6 +172,27 @@ def _usable(lists: CSR, index_of: Ints, usable: Mask) -> CSR:
     return indices.where(indices.indices >= 0).rows(usable)
 
 
+class MergedObjects(NamedTuple):
+    """The k objects of a state whose names do not matter, of which no atom has two.
+
+    Objects of equal `signatures` [k] are interchangeable. `others` is equal for states in which the atoms without such
+    objects are equal.
+    """
+
+    others: bytes
+    numbers: NDArray[np.int64]  # [k], ascending
+    signatures: Words  # [k]
+
+    def signature(self, number: int) -> int:
+        """Return the signature of an object."""
+        return int(self.signatures[np.searchsorted(self.numbers, number)])
+
+    def members(self, signature: int) -> list[int]:
+        """Return the objects of a signature, ascending."""
+        members: list[int] = self.numbers[self.signatures == np.uint64(signature)].tolist()
+        return members
+
+
 class LiftedModel:
     """Instantiation of a problem's actions, state by state.
 
@@ -219,6 +241,19 @@ class LiftedModel:
         changed = self._indices_of(result.changed)
         identities = identity_changes(result.indptr, changed)
         return Instances(self._index, rows), result._replace(changed=changed, identities=identities)
+
+    def merged_objects(self, fluents: Ints) -> MergedObjects:
+        """Return the merged objects in the state of these fluents."""
+        numbers, atoms = self._numbers_of(fluents), self._lifted.atoms
+        known = int(atoms.counts[0])
+        symmetry = Symmetry(
+            atoms.symmetric, signatures_of(self._kinds), merged_of(self._kinds, atoms.arguments[:known]),
+            atoms.arguments, atoms.marks,
+        )  # fmt: skip
+        of_merged = np.append(symmetry.merged, False)[atoms.arguments[numbers]].any(axis=1)  # rows are padded with -1
+        merged = np.flatnonzero(symmetry.merged)
+        others = state_identity(fluents[~of_merged]).tobytes() + merged.tobytes()
+        return MergedObjects(others, merged, signatures_in(symmetry, numbers)[merged])
 
     def has_more_successors(self, fluents: Ints, most: int) -> bool:
         """Whether more than `most` actions are applicable in the state of these fluents."""

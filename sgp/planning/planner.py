@@ -18,7 +18,8 @@ from sgp.errors import ConfigurationError, InputError, check_fields, expected_on
 from sgp.planning.beam import Pool
 from sgp.planning.clock import Clock, LimitReached, OutOfTime, fair_share, give_back, with_limit_checks
 from sgp.planning.pddl import Action, Problem
-from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
+from sgp.planning.policy import Node, Policy, Ranking, Successors, one_of_each, one_step
+from sgp.planning.recurrence import Recurrence
 from sgp.planning.rollout import BeamNode, Outcome, Rollout, Written
 from sgp.planning.states import State
 from sgp.planning.task import Candidates, Successor, Task, count_open_goals
@@ -85,6 +86,7 @@ class Limit:
 
 
 NO_LIMIT = Limit()
+_RECURRING = "the decisions before: repeated with the next interchangeable objects"
 _INDEPENDENT = "the decision before: independent of its choice, at a similar cost"
 
 
@@ -184,6 +186,9 @@ class Planner:
     chosen one and are independent of it and of each other, as in a parallel plan (Blum and Furst 1997). They are steps
     of their own, each with one candidate. Plans become longer, so only rollouts do so that have ranked `parallel_after`
     candidates.
+
+    With `recurring`, decisions of a beam of one node over one-step successors that recur are repeated as one jump, if
+    the policy's costs do not change with the sizes of large classes of interchangeable objects; see `Recurrence`.
     """
 
     policy: Policy
@@ -196,6 +201,7 @@ class Planner:
     prune_dead_ends: bool = False  # those that `Task.is_dead_end` recognises
     parallel: float = 0.0  # cost of independent candidates above the chosen one's; 0: only one candidate is taken
     parallel_after: int = 0  # candidates that a rollout has ranked before it takes several
+    recurring: bool = True
     fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
@@ -250,6 +256,18 @@ class Planner:
                 if not rollout.solved:
                     rollout = fallback.retry(self, first, budget)
             yield place, rollout
+
+    def recurrence(self, task: Task) -> Recurrence | None:
+        """Return what finds recurring decisions of a search; None where decisions depend on the sizes of all classes.
+
+        Tasks whose actions are all instantiated are small: they have none either.
+        """
+        class_size = getattr(self.policy, "class_size", None)
+        alike = self.width == 1 and not self.revisits and self.successors in (one_step, one_of_each)
+        if not (self.recurring and alike and class_size is not None and task.mode == "lifted"):
+            return None
+        size = class_size(task)
+        return None if size is None else Recurrence(task, size)
 
     def roll_out(
         self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: Share = WHOLE
@@ -373,6 +391,7 @@ class Search:
         self.nodes: list[Node] = []  # those of the beam with candidates
         self.choices: list[Candidates] = []
         self.pool: Pool | None = None  # of the last decision
+        self._recurrence: Recurrence | None = None
 
     @property
     def share(self) -> Share:
@@ -486,6 +505,10 @@ class Search:
         self.visited.update(pool.states[place] for place in chosen)
         if planner.parallel and planner.width == 1 and self.candidates >= planner.parallel_after:
             beam = [self._with_independent(pool, chosen[0], beam[0], planner, dead_end)]
+        if self.decisions == 0:
+            self._recurrence = planner.recurrence(self.task)
+        if self._recurrence is not None and self.outcome is None:
+            beam = [self._with_repetition(beam[0], self._recurrence, planner)]
         if self.outcome is Outcome.SOLVED:
             self.beam = beam
             return
@@ -514,19 +537,41 @@ class Search:
             successor = Successor(actions, task.changed(node.state, change))
             if successor.state.key in self.visited or node.length + len(actions) > self.horizon:
                 continue
-            alone = Candidates.of(task, node.state, [successor])
-            ranked = Ranking(ranking.costs[place : place + 1], note={"because": [_INDEPENDENT]})
-            single = Pool([node], [alone], [ranked], planner.policy.rules)
-            goal = single.find_goal()
-            if goal is None and not single.cheapest(1, math.inf, is_dead_end):
+            after = self._after(node, successor, ranking.costs[place : place + 1], _INDEPENDENT, planner, is_dead_end)
+            if after is None:
                 continue
-            node = replace(single.child(0), memory=node.memory)
-            self.visited.add(node.state.key)
+            node = after
             changed.update(map(task.fluent, change.tolist()))
-            if goal is not None:
-                self.outcome = Outcome.SOLVED
+            if self.outcome is Outcome.SOLVED:
                 break
         return node
+
+    def _with_repetition(self, node: Node, recurrence: Recurrence, planner: Planner) -> Node:
+        """Return the node after the decisions that recur from `node` on, or the goal; the node itself if none do."""
+        jump = recurrence.repetition(node, self.horizon)
+        if jump is None or jump.state.key in self.visited:
+            return node
+        return self._after(node, jump, np.array([node.cost]), _RECURRING, planner) or node
+
+    def _after(
+        self,
+        node: Node,
+        successor: Successor,
+        costs: NDArray[np.float64],
+        reason: str,
+        planner: Planner,
+        is_dead_end: Callable[[State], bool] | None = None,
+    ) -> Node | None:
+        """Return the node of a step whose only candidate is `successor`; None if the policy's rules reject it."""
+        alone = Candidates.of(self.task, node.state, [successor])
+        single = Pool([node], [alone], [Ranking(costs, note={"because": [reason]})], planner.policy.rules)
+        goal = single.find_goal()
+        if goal is None and not single.cheapest(1, math.inf, is_dead_end):
+            return None
+        if goal is not None:
+            self.outcome = Outcome.SOLVED
+        self.visited.add(successor.state.key)
+        return replace(single.child(0), memory=node.memory)
 
     def _keep(self, nodes: list[Node], width: int) -> None:
         """Make nodes the new beam; if it may have several, each knows all of them."""

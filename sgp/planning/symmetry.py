@@ -39,7 +39,7 @@ class Symmetry(NamedTuple):
         if not symmetric.any():
             return NO_SYMMETRY
         marks = _marks(symmetric, predicates, arguments)
-        return cls(symmetric, signatures_of(kinds), _merged(kinds, arguments), arguments, marks)
+        return cls(symmetric, signatures_of(kinds), merged_of(kinds, arguments), arguments, marks)
 
 
 _NO_MARKS = np.zeros((0, 0), np.uint64)
@@ -79,7 +79,7 @@ def _marks(symmetric: Mask, predicates: Ints, arguments: Ints2D) -> Words2D:
     return marks
 
 
-def _merged(kinds: Ints, arguments: Ints) -> Mask:
+def merged_of(kinds: Ints, arguments: Ints) -> Mask:
     """Return a mask [n] of merged objects: largest kinds first, no two in one atom."""
     together = _together(kinds, arguments)
     chosen: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -195,17 +195,35 @@ class Task:
     def after(self, state: State, action: Action) -> State:
         """Return the state after an applicable action."""
         if action not in self._effects:
-            schema = self.domain_text.schemas[action.name]
-            objects = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
-            effects = [literal.renamed(objects) for literal in schema.effect]
-            added, deleted = (
-                set(self._indices([atom for atom, positive in effects if positive is sign])) for sign in (True, False)
-            )
-            self._effects[action] = added, deleted - added
+            added, deleted = (set(self._indices(atoms)) for atoms in self._effect(action))
+            self._effects[action] = added, deleted
         added, deleted = self._effects[action]
         true = set(self.fluents(state))
         changed = np.array(sorted((added - true) | (deleted & true)), np.int32)
         return self._states.after(state, changed)
+
+    def after_all(self, state: State, actions: Iterable[Action]) -> State:
+        """Return the state after actions in turn, each in time that does not grow with the state.
+
+        Raises PlanError if one is not applicable.
+        """
+        before = self._true_atoms(state)
+        true = before.copy()
+        for action in with_limit_checks(actions):
+            if not self._is_applicable(true, action):
+                raise PlanError(f"action {action} is not applicable in {self.name} after those before it")
+            added, deleted = self._effect(action)
+            true.difference_update(deleted)
+            true.update(added)
+        return self.changed(state, np.array(self._indices(before ^ true), np.int32))
+
+    def _effect(self, action: Action) -> tuple[list[Atom], list[Atom]]:
+        """Return the atoms that an action adds, and those that it deletes and does not add."""
+        schema = self.domain_text.schemas[action.name]
+        objects = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
+        effects = [literal.renamed(objects) for literal in schema.effect]
+        added = [atom for atom, positive in effects if positive]
+        return added, [atom for atom, positive in effects if not positive and atom not in added]
 
     def apply(self, state: State, action: Action) -> State:
         """Return the state after `action`. Raises PlanError if it is not applicable."""
@@ -213,25 +231,27 @@ class Task:
 
     def own(self, state: State, action: Action) -> Action:
         """Return the applicable action that equals `action`, or its compiled case in this state. Raises PlanError."""
-        if self._is_applicable(state, action):
+        if self._is_applicable(self._true_atoms(state), action):
             return action
         for applicable in self.applicable(state):
             if self.original(applicable) == action:
                 return applicable
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
 
-    def _is_applicable(self, state: State, action: Action) -> bool:
-        """Whether an action instantiates a schema and is applicable, without a search of other instances."""
+    def _is_applicable(self, true: Collection[Atom], action: Action) -> bool:
+        """Whether an action instantiates a schema and its precondition holds if these atoms are true."""
         schema, numbers = self.domain_text.schemas.get(action.name), self._index.numbers
         if schema is None or len(schema.parameters) != len(action.objects) or not numbers.keys() >= set(action.objects):
             return False
         typed = list(zip(action.objects, schema.parameters, strict=True))
         if not all(self._index.of_types(types)[numbers[name]] for name, (_, types) in typed):
             return False
-        true = self._static | set(map(self.fluent, self.fluents(state)))
         objects = {parameter.name: name for name, parameter in typed}
         precondition = (literal.renamed(objects) for literal in schema.precondition)
         return all(is_true(atom, true) == positive for atom, positive in precondition)
+
+    def _true_atoms(self, state: State) -> set[Atom]:
+        return {*self._static, *map(self.fluent, self.fluents(state))}
 
     @cached_property
     def _static(self) -> frozenset[Atom]:
