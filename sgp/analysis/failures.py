@@ -227,7 +227,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
             found.append(number)
             ranks.append(len(before) + 1)
     if found:
-        what = "all better-ranked successors had been visited, at least one of them by an action that has an effect"
+        what = "all better-ranked successors had been visited, not only the current state"
         what += f"; the median rank of the chosen one was {median(ranks):g}"
         yield Remark(f"On {_of(found, recorded)} {what}", tuple(found))
 

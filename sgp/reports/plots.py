@@ -316,7 +316,7 @@ def two_planners(attempts: pd.DataFrame, across: str, up: str, measure: str = "p
     largest = max([*pairs["x"].dropna(), *pairs["y"].dropna()], default=1.0)
     edge = 1.12 * largest
     words = [
-        f"{row.problem} of {row.domain}, {row.split}; {measure}: across {_number(row.x)}, up {_number(row.y)}"
+        f"{row.problem} of {row.domain}, {row.split}; {measure}: {across} {_number(row.x)}, {up} {_number(row.y)}"
         for row in pairs.itertuples()
     ]
     frame = pairs.fillna({"x": edge, "y": edge}).assign(words=list(map(escape, words)))

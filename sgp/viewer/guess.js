@@ -197,8 +197,8 @@ export function mountGuess(host, rollout, options = {}) {
     const led = steps.filter(([, , at]) => passes(at));
     const followed = led.filter(([, yours]) => experts(yours)).length;
     const its = led.filter(([step]) => experts(models(step))).length;
-    const beside = led.length ? [" · the expert's ", h("b", {}, `${followed} of ${led.length}`), ` (in ${its} of these the model agrees with the expert)`] : [];
-    return ["Your choice was the model's ", h("b", {}, `${met} of ${steps.length}`), ...beside];
+    const beside = led.length ? [" · matched the expert: ", h("b", {}, `${followed} of ${led.length}`), ` (the model: ${its})`] : [];
+    return ["Matched the model: ", h("b", {}, `${met} of ${steps.length}`), ...beside];
   }
 
   return walk.start(host, root, STYLE + GUESS_STYLE);

@@ -575,7 +575,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     first = page.locator(".guess .choice").first
     agreed = "models" in first.get_attribute("class")
     score = page.locator(".guess .score").inner_text()
-    assert score.startswith(f"Your choice was the model's {int(agreed)} of 1")
+    assert score.startswith(f"Matched the model: {int(agreed)} of 1")
     press(page, "2")
     assert page.locator(".guess .score").inner_text() == score, "one guess a decision"
     press(page, "ArrowRight")
@@ -585,7 +585,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
     page.wait_for_selector('.sgp.guess[data-answered="yes"]')
     assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model chooses")
-    assert page.locator(".guess .score").inner_text().startswith(f"Your choice was the model's {1 + agreed} of 2")
+    assert page.locator(".guess .score").inner_text().startswith(f"Matched the model: {1 + agreed} of 2")
     page.wait_for_url("**step=2*")
     press(page, "ArrowRight", "a")
     page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
