@@ -235,7 +235,7 @@ grid --decoding backwards -> no method of the grid has the decoding 'backwards'
 export /nowhere --out x.zip -> /nowhere holds no run.json
 table 9 -> there is no table '9' here; expected 1, 3, 4, 5, scaling, or a paper and its table: aiw-ad 1, 2
 table --report r --scores /nowhere.csv -> /nowhere.csv is missing
-table --report r --scores /etc -> /etc is no file of scores
+table --report r --scores /etc -> /etc is not a file of scores
 table --report r --suite mine -> no scores on suite 'mine', but on harder, state-centric, track; choose
 table --report r --suite acpbench --scores {EMBEDPLAN} -> there is nothing to report: no scores of planners, no attempts
 table --report /dev/null -> /dev/null: File exists; check the path

@@ -164,40 +164,50 @@ def parse_scores(content: bytes, name: str) -> pd.DataFrame:
     try:
         text = content.decode("utf-8")
         records = list(csv.DictReader(io.StringIO(text))) if name.endswith(".csv") else json.loads(text)
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise StoreError(_not_scores(name, f"byte {error.start} is not UTF-8 text")) from error
+    except csv.Error as error:
         raise StoreError(_not_scores(name, error)) from error
-    except ValueError as error:
-        raise StoreError(f"{name} is no complete JSON ({error}); evaluate again") from error
+    except json.JSONDecodeError as error:
+        raise StoreError(_not_scores(name, f"not complete JSON, from line {error.lineno} on")) from error
     if not isinstance(records, list):
-        raise StoreError(f"{name} holds no list of scores; evaluate again")
+        raise StoreError(_not_scores(name, "not a list"))
     rows = []
     for number, record in enumerate(records, start=1):
         try:
             rows.append(_row(record))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            wrong = f"it has no '{error.args[0]}'" if isinstance(error, KeyError) else str(error)
-            raise StoreError(
-                f"{name}, entry {number} is no score: {wrong}; expected at least {', '.join(_REQUIRED)}"
-            ) from error
+        except KeyError as error:
+            expected = f"expected at least {', '.join(_REQUIRED)}"
+            raise StoreError(f"{name}, entry {number}: '{error.args[0]}' is missing; {expected}") from error
+        except ValueError as error:
+            raise StoreError(f"{name}, entry {number}: {error}") from error
     return _table(rows)
 
 
 def _row(record: Mapping[str, Any]) -> list[Any]:
-    """The values of a record by `COLUMNS`. Raises KeyError, ValueError or TypeError for anything but a score."""
+    """The values of a record by `COLUMNS`. Raises KeyError or ValueError for anything but a score."""
+    if not isinstance(record, Mapping):
+        raise ValueError(f"{record!r:.40} is not an object with named values")
     row = []
     for name, kind, required, empty in _FIELDS:
         value = record[name] if required else record.get(name)
-        row.append(empty if (value is None or value == "") and name not in ("value", "n") else kind(value))
+        if (value is None or value == "") and name not in ("value", "n"):
+            row.append(empty)
+            continue
+        try:
+            row.append(kind(value))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is {value!r:.40}, which is not a number") from error
     metric, value, n, distinct = (row[place] for place in _CHECKED)
     if not math.isfinite(value) or n < 0 or (metric == "coverage" and not 0 <= value <= 1):
-        raise ValueError(f"{metric} of {value} on {n} problems is no measurement")
+        raise ValueError(f"{metric} of {value} on {n} problems is not a measurement")
     if distinct is not None and not min(n, 1) <= distinct <= n:
         raise ValueError(f"{distinct} of {n} problems cannot be distinct")
     return row
 
 
-def _not_scores(name: Path | str, error: Exception) -> str:
-    return f"{name} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
+def _not_scores(name: Path | str, why: Exception | str) -> str:
+    return f"{name} is not a file of scores ({why}); give one that 'sgp evaluate' or 'sgp grid' wrote"
 
 
 def to_json(scores: pd.DataFrame) -> str:

@@ -82,8 +82,8 @@ def given(app, *files):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"a,b\n1,2\n", "entry 1 is no score: it has no 'method'; expected at least method,"),
-        (b"\xff\xfe\x00", "is no file of scores"),
+        (b"a,b\n1,2\n", "entry 1: 'method' is missing; expected at least method,"),
+        (b"\xff\xfe\x00", "is not a file of scores"),
         (b"", "has no coverage by size; give a file that 'sgp scaling"),
         (to_csv(to_frame([next(curve("ferry", "v"))])).encode(), "has no coverage by size"),
     ],

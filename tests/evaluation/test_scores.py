@@ -100,15 +100,21 @@ ENTRY = SCORE.__dict__ | {"value": 0.5}
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", b"5", "holds no list of scores"),
-        ("a.json", b'[{"method": "x"', r"a\.json is no complete JSON"),
-        ("a.json", b'[{"value": NaN}]', r"a\.json, entry 1 is no score"),
-        ("a.json", json.dumps([ENTRY, ENTRY | {"value": 1.5}]).encode(), "entry 2 .*coverage of 1.5 on 3 problems"),
+        ("a.json", b"5", r"a\.json is not a file of scores \(not a list\)"),
+        ("a.json", b"[5]", "entry 1: 5 is not an object with named values"),
+        ("a.json", b'[{"method": "x"', "not complete JSON, from line 1 on"),
+        ("a.json", b'[{"value": NaN}]', r"a\.json, entry 1: 'method' is missing"),
+        (
+            "a.json",
+            json.dumps([ENTRY, ENTRY | {"value": 1.5}]).encode(),
+            "entry 2: coverage of 1.5 on 3 problems is not",
+        ),
+        ("a.json", json.dumps([ENTRY | {"value": "abc"}]).encode(), "value is 'abc', which is not a number"),
         ("a.json", json.dumps([ENTRY | {"n_distinct": 4}]).encode(), "4 of 3 problems cannot be distinct"),
         ("a.json", json.dumps([ENTRY | {"n_distinct": 0}]).encode(), "0 of 3 problems cannot be distinct"),
-        ("a.csv", b"x,y\n1,2\n", r"a\.csv, entry 1 is no score"),
-        ("a.csv", b"\xff\xfe\x00", "is no file of scores"),
-        ("a.csv", b"method\n" + b"x" * 200_000, r"a\.csv is no file of scores .*field larger"),
+        ("a.csv", b"x,y\n1,2\n", r"a\.csv, entry 1: 'method' is missing"),
+        ("a.csv", b"\xff\xfe\x00", r"is not a file of scores \(byte 0 is not UTF-8 text\)"),
+        ("a.csv", b"method\n" + b"x" * 200_000, r"a\.csv is not a file of scores .*field larger"),
         ("a.csv", None, r"a\.csv is missing; make it with 'sgp evaluate"),
     ],
 )
