@@ -45,8 +45,9 @@ const STYLE = `
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 4px; letter-spacing: 0; padding: 0; line-height: 1.4; }
 .sgp .pictures { display: grid; grid-template-columns: var(--columns); gap: 8px; min-height: 0; }
 @container (max-width: 859px) { .sgp .pictures.wide { grid-template-columns: minmax(0, 1fr); }
-  .sgp .pictures.wide .picture { height: auto; aspect-ratio: var(--aspect); max-height: 480px; }
-  .sgp .pictures.wide section + section .picture { max-height: 260px; } }
+  .sgp .pictures.wide .picture { height: auto; aspect-ratio: var(--aspect); max-height: clamp(250px, 52vh, 480px); }
+  .sgp .pictures.wide section + section .picture { max-height: clamp(160px, 34vh, 260px); }
+  .sgp .main { display: contents; } .sgp .below { order: 1; } } /* the candidates stand directly below the pictures */
 .sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); position: relative; min-height: 0; }
 .sgp .picture svg { width: 100%; height: 100%; } .sgp .now, .sgp .would { position: absolute; inset: 0; }
 .sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }

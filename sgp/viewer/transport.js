@@ -2,6 +2,7 @@
 
 const STEPS_PER_SECOND = 2; // at speed 1
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+const SIDEWAYS = ["ArrowRight", "ArrowLeft"];
 const REPORT_AFTER = 400; // milliseconds of rest before the host hears of a new place
 
 /** How a link writes a place: "end" where the places before it are steps, which are counted from 1. */
@@ -174,7 +175,8 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, marks
     const target = event.composedPath()[0];
     const inside = event.composedPath().includes(root);
     const tag = target.tagName;
-    if (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(tag) || (tag === "INPUT" && target.type !== "range")) return;
+    if (target.isContentEditable || tag === "TEXTAREA" || (tag === "INPUT" && target.type !== "range")) return;
+    if (tag === "SELECT" && !(inside && SIDEWAYS.includes(event.key))) return; // its other keys choose an option
     if (!inside && (tag === "INPUT" || target.closest?.('[role="combobox"], [role="listbox"], [role="dialog"]'))) return;
     if ([" ", "Enter"].includes(event.key) && ["BUTTON", "A", "SUMMARY"].includes(tag)) return; // they press what has the focus
     if (event.key !== "Escape") event.preventDefault(); // Escape may mean something to the page as well

@@ -55,6 +55,12 @@ def test_keys_step_through_the_whole_rollout_and_play_and_pause_it(open_page, bl
     assert [url.split(":")[0] for url in page.asked] == ["file"]
     page = open_page(blocks)
     page.select_option(".controls select", "8")
+    page.locator(".controls select").first.focus()
+    press(page, "ArrowRight")
+    expect_step(page, 1)
+    assert page.locator(".controls select").first.input_value() == "8", "the arrow changes the step, not the option"
+    press(page, "ArrowLeft")
+    expect_step(page, 0)
     page.locator(".sgp").focus()
     press(page, "Space")
     expect_playing_beyond(page, range(5))
@@ -766,6 +772,16 @@ def test_predicted_effects_fit_into_their_line_after_the_window_has_changed(open
     press(page, "j", "k")
     expect_step(page, 16)
     assert shown(page) == shown(open_page(rollout, "#step=17", viewport=narrow)) < most
+
+
+def test_where_there_is_little_room_the_candidates_stand_directly_below_the_pictures(open_page):
+    page = open_page(rollout_of("logistics-contrastive-jumps-aiw-p01-*"), viewport={"width": 860, "height": 512})
+    pictures, choice, candidates, distances = (
+        page.locator(f".sgp .{each}").first.bounding_box() for each in ("pictures", "choice", "candidates", "map")
+    )
+    assert pictures["height"] < 650
+    assert choice["y"] - pictures["y"] - pictures["height"] < 20
+    assert choice["y"] < candidates["y"] < distances["y"]
 
 
 def test_at_the_end_the_plan_stands_where_the_candidates_were_and_no_panel_is_blank(open_page):
