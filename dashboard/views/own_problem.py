@@ -38,9 +38,9 @@ FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 @st.cache_data(show_spinner=False)
 def examples() -> dict[str, sgp.Problem]:
-    """A small bundled problem of each domain."""
+    """The last, largest problem of a split of small ones for each domain; plans of the first can have one action."""
     suite = sgp.load_suite(SUITE)
-    return {name: suite.problems(name, EXAMPLE_SPLIT)[0] for name in suite.domains}
+    return {name: suite.problems(name, EXAMPLE_SPLIT)[-1] for name in suite.domains}
 
 
 def put(**texts: str) -> None:

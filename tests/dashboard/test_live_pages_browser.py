@@ -204,7 +204,7 @@ def test_one_press_of_back_leaves_your_own_problem_and_another_opens_the_result_
     menu["Your own problem"].click()
     page.get_by_role("button", name="Blocksworld", exact=True).wait_for()
     length = page.evaluate("history.length")
-    first = replay("Blocksworld", "(unstack b4 b3)")
+    first = replay("Blocksworld", "(unstack b1 b4)")
     assert page.evaluate("history.length") == length
     page.go_back()
     page.wait_for_selector(".gallery")
