@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import sources
 import streamlit as st
 import work
 from basics import one_entry, plain, refuse, run_page
@@ -301,10 +302,10 @@ def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
 
 def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:
     """Train a model on bundled problems of the same domain, or on uploaded ones."""
-    methods = found["methods"]
-    method, variant = st.selectbox(
-        "Method", methods, index=methods.index(FIRST_METHOD) if FIRST_METHOD in methods else 0, format_func=" ".join
-    )
+    methods = sorted(found["methods"], key=lambda pair: pair != FIRST_METHOD)
+    names = {" ".join(pair): planner_name(PlannerName(*pair)) for pair in methods}
+    title = st.selectbox("Method", list(names), help=sources.about_all(names), format_func=names.__getitem__)
+    method, variant = str(title).split(" ")
     files = st.file_uploader(
         "Training problems of this domain",
         type=["pddl"],

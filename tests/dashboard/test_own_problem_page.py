@@ -48,6 +48,7 @@ def test_an_empty_page_offers_examples(open_page, home):
     assert "Domain blocksworld: 5 objects, 4 goals; actions pick-up, put-down, stack, unstack" in words(app)
     assert choice(app, "Model").value.endswith("included in the package")
     assert button(app, "Train on the bundled problems of blocksworld")
+    assert choice(app, "Method").options[0] == "Contrastive jumps: lookahead AIW(1)"
 
 
 def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
