@@ -138,6 +138,7 @@ def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
         st.session_state.pop("own shown", None)
         st.session_state.pop("own saved", None)
         st.session_state.pop("own compared", None)
+        st.session_state.pop("own found", None)
         work.give_up(PAGE)
         work.give_up(REFERENCE)
         work.begin(PAGE, "reading", 30.0, "read", {"problem": problem}, mark=mark)
@@ -155,7 +156,7 @@ def take(found: Mapping[str, Any], report: Report) -> None:
         if report.result is None:
             st.session_state.pop(f"{PAGE} failed", None)  # shown beside the texts until they change
     elif report.result is None:
-        return
+        st.session_state["own found"] = (report.progress or {}).get("found")
     elif found["kind"] == "training":
         st.session_state["own trained"] = report.result["folder"]
         st.session_state["own read"] = ("", None)  # there is a new run
@@ -167,6 +168,7 @@ def take(found: Mapping[str, Any], report: Report) -> None:
 
 def begin(kind: str, seconds: float, job: str, arguments: Mapping[str, Any]) -> None:
     """Submit a job with the present texts, with which its result is saved and shown."""
+    st.session_state.pop("own found", None)
     work.begin(PAGE, kind, seconds, job, arguments, texts=entered(), read=st.session_state["own read"])
 
 
@@ -449,8 +451,15 @@ def show_missing(problem: Mapping[str, str]) -> None:
 
 
 def show_state() -> None:
-    """The progress of the page's job, or how it ended without a result."""
+    """The progress of the page's job, or how it ended without a result, with the actions that were planned before."""
     work.show_failure(PAGE)
+    if (found := st.session_state.get("own found")) and found["plan"]:
+        count = counted(found["plan"].count("\n"), "action")
+        words = (
+            f"{found['judge']} accepts the plan of {count}" if found["valid"] else f"{count} without reaching the goal"
+        )
+        st.info(plain(f"Planning had ended: {words}. The steps are not shown."))
+        st.download_button("Download the actions", found["plan"], "problem.plan", "text/plain", on_click="ignore")
     if st.session_state.pop(f"{PAGE} cancelled", False):
         st.info("Cancelled.")
     work.show_progress(PAGE)

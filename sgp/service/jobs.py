@@ -55,6 +55,7 @@ MOST_CHARACTERS = 1_000_000  # of one PDDL text
 DISTANCE_SECONDS = 2.0  # for A* in a branch, by the clock
 _BRIEFLY = (replace(OPTIMAL, seconds=1.0),)
 EXPERT_SECONDS = 20.0  # per uploaded training problem and stage
+MOST_PREVIEWED = 200  # objects
 PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; largest share of the time for them
 LEAST_SECONDS = 1e-3  # for an alternative goal that is left when the time is up: it ends with a timeout
 
@@ -114,10 +115,11 @@ class _Watch:
     records: list[Record] = field(default_factory=list)  # of the steps
 
     def __call__(self, node: Node) -> None:
+        """Report a decision; of a large problem there is no preview, which would take the time of planning."""
         self.decisions += 1
         open_goals = count_open_goals(self.task, node.state)
         self.report(decisions=self.decisions, actions=node.length, open=open_goals)
-        if time.monotonic() >= self.due:
+        if time.monotonic() >= self.due and self.task.size <= MOST_PREVIEWED:
             self.preview(node.steps())
 
     def preview(self, steps: tuple[Step, ...]) -> None:
@@ -167,6 +169,8 @@ def _planned(
             break
     verdict = validate(task.problem, rollout.plan) if rollout.solved else None
     judged = {"valid": None} if verdict is None else {"valid": verdict.valid, "judge": verdict.judge}
+    # What follows takes longer than planning where steps have hundreds of candidates.
+    report(doing="explaining the choices", found={**judged, "plan": "".join(f"{each}\n" for each in rollout.plan)})
     return {**_shown(_explained(rollout, run, decoding, planner)), **judged, "domain": task.domain_text.name}
 
 

@@ -138,6 +138,14 @@ def test_a_job_that_ends_on_another_page_is_saved_and_shown_with_its_texts(open_
     assert {part: saved.text_area(key=f"own {part}").value for part in given} == given
 
 
+def test_a_plan_remains_if_its_steps_take_too_long_to_be_shown(open_page, worker):
+    app = example(open_page("own_problem", worker))
+    app.session_state["own found"] = {"valid": True, "judge": "VAL", "plan": "(unstack b1 b4)\n(put-down b1)\n"}
+    app.run()
+    assert "Planning had ended: VAL accepts the plan of 2 actions" in words(app)
+    assert "Planning had ended" not in words(example(app, "Gripper")), "it is that of other texts"
+
+
 @pytest.mark.slow
 def test_a_running_job_shows_its_progress_again_after_a_visit_to_another_page(long_work):
     app = elsewhere_and_back("own_problem", long_work(60.0))

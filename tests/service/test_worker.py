@@ -86,6 +86,9 @@ def test_a_run_solves_is_branched_from_and_forced(ask, run, five_blocks):
     solved = ask("solve", run=run, problem=five_blocks, seconds=30)
     assert solved.state == "done", solved.error
     assert (solved.progress["decisions"], solved.result["valid"]) == (len(solved.result["data"]["steps"]), True)
+    found = solved.progress["found"]  # remains if the job ends while it explains the choices
+    assert found["valid"]
+    assert len(found["plan"].splitlines()) == solved.result["data"]["length"]
     before = solved.result["records"]
     shown = solved.result["data"]["steps"][1]
     rank = next(each["rank"] for each in shown["candidates"] if each["rank"] - 1 != shown["chosen"])
@@ -220,6 +223,10 @@ def test_a_rollout_is_shown_while_it_grows(run, five_blocks, monkeypatch):
     assert len(previews) > 1
     assert unexplained(previews[-1]["steps"]) == unexplained(branched)
     assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
+    monkeypatch.setattr(jobs, "MOST_PREVIEWED", 4)
+    previews.clear()
+    jobs.solve(keep, run, five_blocks, 30)
+    assert not previews, "a preview of a large problem would take the time of planning"
     start = playback(branch_start(before, place + 1, rank))
     assert start["outcome"] == PLANNING
     assert unexplained(start["steps"][:place]) == unexplained(branched[:place])
