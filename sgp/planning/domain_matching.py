@@ -199,7 +199,9 @@ def _translation(
                 atoms[Atom(here.name, tuple(atom.objects[place] for place in places))] = None
     matched = {relation.name for relation in relations if relation.is_type}
     kinds = {frozenset[str](): _only_type(model)}
-    for name in sorted((OBJECT, *model.types), key=lambda name: len(model.supertypes(name))):
+    parents = {parent for above in model.types.values() for parent in above}
+    # Types without subtypes first: problems rarely declare an object of another one.
+    for name in sorted((OBJECT, *model.types), key=lambda name: (name in parents, len(model.supertypes(name)))):
         kinds.setdefault(frozenset(model.supertypes(name) & matched), name)
     constants = {constant.name for constant in model.constants}
     if not constants <= types.keys() or any(frozenset(each) not in kinds for each in held.values()):

@@ -163,8 +163,15 @@ def disguised(domain_pddl: str, problem_pddl: str, rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize(
     ("domain", "kinds"),
-    [(TYPED_LOGISTICS, {"truck", "plane", "parcel", "airport", "place", "city"}), (TYPED_BLOCKS, {"block"})],
-    ids=["logistics", "blocksworld"],
+    [
+        (TYPED_LOGISTICS, {"truck", "plane", "parcel", "airport", "place", "city"}),
+        (
+            TYPED_LOGISTICS.replace("airport - place ", "airport depot - place "),  # problems declare no mere places
+            {"truck", "plane", "parcel", "airport", "depot", "city"},
+        ),
+        (TYPED_BLOCKS, {"block"}),
+    ],
+    ids=["logistics", "logistics with a type of places that no action mentions", "blocksworld"],
 )
 def test_generators_make_problems_of_an_equivalent_domain(domain, kinds):
     source = generator_for(domain, "given", seed=3)
