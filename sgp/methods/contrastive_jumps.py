@@ -55,6 +55,8 @@ _LABELS: Sequence[Settings] = (
     {"labels.source": "expert"},
 )
 _WALK_GROWTH: Settings = {"embedding.walk_growth": "1.5"}
+# Whether a truck is in the city of a package's goal: (at truck), (in-city), (in-city) and the goal.
+_LONGER_WALKS: Settings = {"embedding.closed_atoms": "4"}
 # Longest jumps. The length of a jump is no feature: test problems need longer jumps than training has.
 _LONGEST_LOOKAHEAD: Settings = {
     "candidates": "iw",
@@ -66,7 +68,7 @@ _LONGEST_LOOKAHEAD: Settings = {
 _CANDIDATE_SETS: Sequence[tuple[Settings, Sequence[Settings]]] = (
     ({"candidates": "one-step"}, ({}, _WALK_GROWTH, {"embedding.passed_atoms": "true"})),
     (_LONGEST_LOOKAHEAD, ({}, _WALK_GROWTH)),
-    ({"candidates": "aiw"}, ({}, _WALK_GROWTH)),
+    ({"candidates": "aiw"}, ({}, _WALK_GROWTH, _LONGER_WALKS)),
 )
 # Long rollouts take candidates together that are at most exp(4) times less probable than the chosen one.
 _RESTARTS = JumpDecoding(prune_dead_ends=True, noise_after=10, restarts=20, parallel=4.0, parallel_after=100_000)
