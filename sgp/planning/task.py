@@ -215,7 +215,7 @@ class Task:
             added, deleted = self._effect(action)
             true.difference_update(deleted)
             true.update(added)
-        return self.changed(state, np.array(self._indices(before ^ true), np.int32))
+        return self.changed(state, np.array(self._indices(sorted(before ^ true)), np.int32))
 
     def _effect(self, action: Action) -> tuple[list[Atom], list[Atom]]:
         """Return the atoms that an action adds, and those that it deletes and does not add."""

@@ -55,14 +55,6 @@ def test_the_plan_is_that_of_all_decisions(given, most):
     assert all(length > 1 for length in jumps(repeated))
 
 
-def test_among_equal_costs_other_classes_may_come_first():
-    given = problem("ferry", cars=150, locations=3)
-    planner = replace(load_planner(run_for(given)), fallbacks=())
-    repeated, single = (solved(replace(planner, recurring=recurring), given) for recurring in (True, False))
-    assert jumps(repeated)
-    assert len(repeated.plan) == len(single.plan)
-
-
 def test_a_jump_ends_within_the_limit_on_actions():
     given = problem("gripper", balls=70, delivered=3)
     planner = replace(load_planner(run_for(given)), fallbacks=())
