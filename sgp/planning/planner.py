@@ -266,8 +266,7 @@ class Planner:
         alike = self.width == 1 and not self.revisits and self.successors in (one_step, one_of_each)
         if not (self.recurring and alike and class_size is not None and task.mode == "lifted"):
             return None
-        size = class_size(task)
-        return None if size is None else Recurrence(task, size)
+        return Recurrence(task, class_size)
 
     def roll_out(
         self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: Share = WHOLE

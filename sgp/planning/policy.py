@@ -113,8 +113,8 @@ class Policy(Protocol):
     """A function that assigns costs to candidates.
 
     A policy owns its embedding, which may be of a state, a pair of states or a lookahead tree. It has no mutable state
-    between calls; memories carry information along a path. It may have a method `class_size(task)`: the size from which
-    a class of interchangeable objects can have more of them at equal costs of all actions, or None.
+    between calls; memories carry information along a path. It may have an attribute `class_size`: the size from which a
+    class of interchangeable objects can have more of them at equal costs of all actions, or None.
     """
 
     @property

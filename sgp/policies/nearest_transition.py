@@ -103,8 +103,9 @@ class NearestTransition:
         """Return why the encoder cannot encode the task, or None."""
         return self.encoder.refuses(task)
 
-    def class_size(self, task: Task) -> int | None:
-        """Return the size from which classes of interchangeable objects have equal costs; None for no such size."""
+    @property
+    def class_size(self) -> int | None:
+        """The size from which classes of interchangeable objects have equal costs; None for no such size."""
         return None if len(self.weights) > 1 else self.encoder.class_size
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
