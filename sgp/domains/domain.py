@@ -19,6 +19,7 @@ Generator: TypeAlias = "np.random.Generator"  # a string, because the dashboard 
 Arguments: TypeAlias = Mapping[str, int]
 Item = TypeVar("Item")
 _MOST_EMPTY = 200  # consecutive sizes without problems before the search ends
+_MOST_GROWTHS = 100  # draws of exponents for the arguments of a larger problem
 
 
 def any_arguments(**arguments: int) -> bool:
@@ -85,15 +86,30 @@ class Sizes:
             if not empty:
                 yield size
 
-    def draw(self, rng: Generator, size: int, free: Sequence[str] = ()) -> dict[str, int]:
-        """Draw a solution of the size equation uniformly, then the named `free` arguments.
+    def draw(
+        self, rng: Generator, size: int, free: Sequence[str] = (), smaller: Arguments | None = None
+    ) -> dict[str, int]:
+        """Draw a solution of the size equation, then the named `free` arguments.
 
-        Rejection sampling avoids the enumeration of up to hundreds of thousands of solutions. All arguments but the
-        last are drawn from their possible values until the last one, which has at most one value, completes them. A
-        free argument is uniform over the values, at most `size`, that the others allow.
+        The solution is uniform, or grown from those of a `smaller` problem where some are. A free argument is uniform
+        over the values, at most `size`, that the others allow.
         """
         if not self.has(size):
             raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
+        solution = None if smaller is None else self._grown(rng, size, smaller)
+        solution = solution or self._uniform(rng, size)
+        for name in free:
+            low, most = self.bounds[name]
+            values = range(low, min(size, most or size) + 1)
+            solution[name] = int(rng.choice([v for v in values if self.allowed(**{**solution, name: v})]))
+        return solution
+
+    def _uniform(self, rng: Generator, size: int) -> dict[str, int]:
+        """Draw a solution uniformly.
+
+        Rejection sampling avoids the enumeration of up to hundreds of thousands of solutions. All arguments but the
+        last are drawn from their possible values until the last one, which has at most one value, completes them.
+        """
         *names, last = self._required
         least = {name: self.bounds[name][0] for name in self._required}
         ends = {name: self._first(least, name, size + 1) for name in names}
@@ -101,12 +117,31 @@ class Sizes:
         while not solutions:
             drawn = {name: int(rng.integers(least[name], ends[name])) for name in names}
             solutions = [each for each in self._enumerate([last], {**least, **drawn}, size) if self.allowed(**each)]
-        solution = solutions[0]
-        for name in free:
-            low, most = self.bounds[name]
-            values = range(low, min(size, most or size) + 1)
-            solution[name] = int(rng.choice([v for v in values if self.allowed(**{**solution, name: v})]))
-        return solution
+        return solutions[0]
+
+    def _grown(self, rng: Generator, size: int, smaller: Arguments) -> dict[str, int] | None:
+        """Draw a solution whose arguments have grown by different powers of one factor; None if none was found.
+
+        The exponents are uniform between 0 and 1: one argument may stay as it is while another grows. None grows by
+        more than twice the factor of the size.
+        """
+        names, most = self._required, 2 * size / self.count(**smaller)
+        for _ in range(_MOST_GROWTHS):
+            exponents = rng.random(len(names))
+
+            def grown(step: int, exponents: Sequence[float] = exponents) -> dict[str, int]:
+                factors = (1 + step / 100) ** exponents
+                values = {name: int(smaller[name] * factor) for name, factor in zip(names, factors, strict=True)}
+                return {name: min(value, self.bounds[name][1] or value) for name, value in values.items()}
+
+            end = bisect_right(range(100 * size), size, key=lambda step: self.count(**grown(step)))
+            arguments = grown(max(end - 1, 0))
+            for name in rng.permutation(names).tolist():  # the first that adds the missing objects
+                for solution in self._enumerate([name], arguments, size):
+                    fits = all(smaller[each] <= solution[each] <= most * smaller[each] for each in names)
+                    if fits and self.allowed(**solution):
+                        return solution
+        return None
 
     @property
     def _required(self) -> list[str]:
@@ -393,11 +428,16 @@ class Domain:
         """Sizes of the problems of `track`."""
         return self.scaled if self.track is None else self.scaled.only(self.track.only)
 
-    def generate_scaled(self, rng: Generator, size: int, tracked: bool = False) -> str:
-        """Generate a problem of `size` objects as in `scaling`, if `tracked` of a size in `track`."""
+    def generate_scaled(
+        self, rng: Generator, size: int, tracked: bool = False, smaller: Arguments | None = None
+    ) -> str:
+        """Generate a problem of `size` objects as in `scaling`, if `tracked` of a size in `track`.
+
+        With the arguments of a `smaller` problem it is a larger one of the same kind (see `Sizes.draw`).
+        """
         drawn, given = (self.scaling.drawn, self.scaling.given) if self.scaling else ((), {})
         sizes = self.tracked if tracked else self.scaled
-        return self.generate(rng, **sizes.draw(rng, size, drawn), **given)
+        return self.generate(rng, **sizes.draw(rng, size, drawn, smaller), **given)
 
     def check_size(self, size: int) -> None:
         """Raise ConfigurationError, with the nearest sizes, if no problem has exactly `size` objects."""

@@ -11,9 +11,12 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from statistics import mean
 from zlib import crc32
@@ -23,12 +26,13 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from sgp.datasets.store import home
-from sgp.domains.domain import Domain, Sizes
+from sgp.domains.domain import Arguments, Domain, Sizes
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, PlannerLoader, ProblemBatch, run_all, saved_attempts
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
 from sgp.evaluation.scores import Measurement, Score, StopReason
 from sgp.files import write_json
+from sgp.planning.declarations import ProblemText
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task, Trajectory
@@ -37,6 +41,9 @@ from sgp.workers import Jobs, processes
 
 MOST_AT_ONCE = 128  # problems evaluated between two tests of the interval
 MOST_UNSOLVABLE = 200  # problems of a size; if all are proven unsolvable, the generator is wrong
+MOST_EXAMPLES = 12  # smaller problems from which problems grow
+MOST_SOLUTIONS = 20_000  # of the size equation, of which MOST_COMPARED are compared with a smaller problem
+MOST_COMPARED = 500
 MIN_BATCH = 8  # problems evaluated at a time, even if the interval may need only one more
 BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the expert's plans for the largest training problems (section 2)
 
@@ -145,13 +152,15 @@ class ProblemSource:
 
     `model` names the domain model of the problems, or is the PDDL of an equivalent domain; `seed` chooses the streams.
     With `tracked` the problems are like those of the IPC 2023 learning track, else like those of the scaling
-    evaluation.
+    evaluation. Problems grow from one of the `examples`, the generator's arguments of smaller problems, if there are
+    any.
     """
 
     domain: Domain
     model: str
     seed: int
     tracked: bool = False
+    examples: tuple[Arguments, ...] = ()
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -170,8 +179,9 @@ class ProblemSource:
     def problem(self, size: int, number: int) -> Problem:
         """Problem `number` (from 1) of one of the `sizes`. Raises InputError if the generator raises any exception."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
+        smaller = self.examples[int(rng.integers(len(self.examples)))] if self.examples else None
         try:
-            text = self.domain.generate_scaled(rng, size, self.tracked)
+            text = self.domain.generate_scaled(rng, size, self.tracked, smaller)
         except Exception as error:
             raise InputError(
                 f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "
@@ -181,6 +191,33 @@ class ProblemSource:
         if self.model in self.domain.models:
             return Problem(name, self.pddl, self.domain.translated(text, self.model))
         return Problem(name, self.domain.pddl, text, model_pddl=self.model).in_model
+
+    def like(self, problems: Iterable[Problem]) -> ProblemSource:
+        """Return the source of problems that grow from the largest of the given ones, which have the same model."""
+        own = self.model in self.domain.models
+        read = [(problem if own else replace(problem, model_pddl=self.domain.pddl)).read()[1] for problem in problems]
+        read = sorted(read, key=lambda problem: len(problem.objects))[-MOST_EXAMPLES:]
+        solutions = {size: self._solutions(size) for size in {self._size(problem) for problem in read}}
+        examples = [_nearest(_counts(problem), solutions[self._size(problem)]) for problem in read]
+        return replace(self, examples=tuple(examples))
+
+    def _size(self, problem: ProblemText) -> int:
+        return self.sizes.nearest(len(problem.objects))
+
+    def _solutions(self, size: int) -> list[tuple[Arguments, Counter[str]]]:
+        """Some solutions of the size equation, evenly chosen, with the counts of a problem of each."""
+        solutions = list(islice(self.sizes.solutions(size), MOST_SOLUTIONS))
+        rng = np.random.default_rng(self.seed)
+        given = self.domain.scaling.given if self.domain.scaling else {}
+        compared = []
+        for arguments in solutions[:: math.ceil(len(solutions) / MOST_COMPARED)]:
+            text = self.domain.generate(rng, **arguments, **given)
+            if self.model in self.domain.models:
+                problem = Problem("", self.pddl, self.domain.translated(text, self.model))
+            else:
+                problem = Problem("", self.domain.pddl, text)
+            compared.append((arguments, _counts(problem.read()[1])))
+        return compared
 
     def again(self, attempt: Attempt) -> Problem:
         """The problem of an attempt. Raises StoreError where the generator makes another one today."""
@@ -192,6 +229,20 @@ class ProblemSource:
                 f"{home() / 'scaling'} that contain it, and their problems are evaluated again"
             )
         return problem
+
+
+def _counts(problem: ProblemText) -> Counter[str]:
+    """The numbers of objects of each type, and of atoms of each predicate in the initial state and in the goal."""
+    counts = Counter(f"- {name}" for _, types in problem.objects for name in types)
+    counts.update(atom.predicate for atom in problem.init)
+    counts.update(f"goal {literal.atom.predicate}" for literal in problem.goal)
+    return counts
+
+
+def _nearest(counts: Counter[str], solutions: Iterable[tuple[Arguments, Counter[str]]]) -> Arguments:
+    """The arguments whose counts differ least from the given ones."""
+    distances = ((((counts - other) + (other - counts)).total(), arguments) for arguments, other in solutions)
+    return min(distances, key=itemgetter(0))[1]
 
 
 @dataclass(frozen=True)

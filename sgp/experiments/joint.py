@@ -79,6 +79,7 @@ _SELECTION = {
     "split": "as a size",
     "plans": "reduced",
     "lengths": "reduced",
+    "problems": "grown",
 }
 VALIDATION_SEED = 2**32  # not a valid seed of an evaluation
 PROBLEMS_OF_A_ROUND = 24  # generated problems that a round of expert iteration tries
@@ -91,10 +92,9 @@ class DynamicConfig:
     """Number of problems of a size, and the coverage that ends the validation (dynamic validation, appendix A).
 
     Sizes are all above the largest training problem's. With `multiples`, there is one problem of each of the first
-    `problems` sizes from a multiple of it on instead, because different sizes have different proportions. `seconds` of
-    CPU time limit a problem instead of the number of actions. `rounds` of expert iteration follow while the best
-    planner leaves problems unsolved and the last round improved it. Plans count without their redundant actions, with
-    `multiples`.
+    `problems` sizes from a multiple of it on instead, grown from training problems, and plans count without their
+    redundant actions. `seconds` of CPU time limit a problem instead of the number of actions. `rounds` of expert
+    iteration follow while the best planner leaves problems unsolved and the last round improved it.
     """
 
     problems: int = 10  # m
@@ -372,6 +372,13 @@ class _Trial:
         tasks = sorted((each.task for each in (*self.data.train, *self.data.validation)), key=lambda task: task.size)
         return tuple(dict.fromkeys(task.problem for task in tasks[-(-3 * len(tasks) // 4) :] or tasks))
 
+    @cached_property
+    def larger(self) -> ProblemSource | None:
+        """The source of larger problems, with `multiples` of such as grow from training problems."""
+        if self.source is None or not self.rules.multiples:
+            return self.source
+        return self.source.like(each.task.problem for each in self.data.train)
+
     @property
     def largest(self) -> int:
         """Objects of the largest training problem, without constants."""
@@ -424,8 +431,8 @@ class _Trial:
         known = {each.task.problem.sha256 for each in (*self.data.train, *self.data.validation)}
         suite, domain = load_suite(self.data.suite), self.data.domain
         problems = list(suite.problems(domain, training_split(suite, domain))) if number == 1 else []
-        if self.source is not None:
-            source = replace(self.source, seed=self.source.seed + number)
+        if self.larger is not None:
+            source = replace(self.larger, seed=self.larger.seed + number)
             multiples = self.rules.multiples or (2.0,)
             largest = multiples[min(number, len(multiples) - 1)] * self.largest
             for place, objects in enumerate(np.geomspace(self.largest, largest, PROBLEMS_OF_A_ROUND), start=1):
@@ -444,10 +451,10 @@ class _Trial:
         work = planner.batch(tuple(problems), self.rules.limit(self.bound))
         title = f"{name}, {self.data.domain} validation"
         (attempts,) = run_all([work], load_planner, self.jobs, title)
-        if self.given or self.source is None:
+        if self.given or self.larger is None:
             larger = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
         else:
-            larger = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
+            larger = dynamic_coverage(planner, self.larger, self.largest, self.bound, self.rules, self.jobs)
         own = tuple(map(self.rules.length, attempts, problems))
         coverage = mean(length > 0 for length in own)
         validated = Validated(name, loss, coverage, larger.sizes, milliseconds=larger.milliseconds)
