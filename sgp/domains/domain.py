@@ -91,8 +91,8 @@ class Sizes:
     ) -> dict[str, int]:
         """Draw a solution of the size equation, then the named `free` arguments.
 
-        The solution is uniform, or grown from those of a `smaller` problem where some are. A free argument is uniform
-        over the values, at most `size`, that the others allow.
+        The solution is uniform or, where that is possible, grown from the arguments of a `smaller` problem. A free
+        argument is uniform over the values, at most `size`, that the others allow.
         """
         if not self.has(size):
             raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
@@ -127,21 +127,23 @@ class Sizes:
         """
         names, most = self._required, 2 * size / self.count(**smaller)
         for _ in range(_MOST_GROWTHS):
-            exponents = rng.random(len(names))
-
-            def grown(step: int, exponents: Sequence[float] = exponents) -> dict[str, int]:
-                factors = (1 + step / 100) ** exponents
-                values = {name: int(smaller[name] * factor) for name, factor in zip(names, factors, strict=True)}
-                return {name: min(value, self.bounds[name][1] or value) for name, value in values.items()}
-
-            end = bisect_right(range(100 * size), size, key=lambda step: self.count(**grown(step)))
-            arguments = grown(max(end - 1, 0))
+            arguments = self._multiplied(size, smaller, dict(zip(names, rng.random(len(names)).tolist(), strict=True)))
             for name in rng.permutation(names).tolist():  # the first that adds the missing objects
                 for solution in self._enumerate([name], arguments, size):
                     fits = all(smaller[each] <= solution[each] <= most * smaller[each] for each in names)
                     if fits and self.allowed(**solution):
                         return solution
         return None
+
+    def _multiplied(self, size: int, smaller: Arguments, exponents: Mapping[str, float]) -> dict[str, int]:
+        """Multiply arguments by powers of the largest factor (of hundredths) that gives at most `size` objects."""
+
+        def grown(step: int) -> dict[str, int]:
+            values = {name: int(smaller[name] * (1 + step / 100) ** power) for name, power in exponents.items()}
+            return {name: min(value, self.bounds[name][1] or value) for name, value in values.items()}
+
+        steps = bisect_right(range(100 * size), size, key=lambda step: self.count(**grown(step)))
+        return grown(max(steps - 1, 0))
 
     @property
     def _required(self) -> list[str]:

@@ -209,7 +209,7 @@ class ProblemSource:
         solutions = list(islice(self.sizes.solutions(size), MOST_SOLUTIONS))
         rng = np.random.default_rng(self.seed)
         given = self.domain.scaling.given if self.domain.scaling else {}
-        compared = []
+        compared: list[tuple[Arguments, Counter[str]]] = []
         for arguments in solutions[:: math.ceil(len(solutions) / MOST_COMPARED)]:
             text = self.domain.generate(rng, **arguments, **given)
             if self.model in self.domain.models:

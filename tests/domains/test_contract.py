@@ -104,6 +104,36 @@ def test_a_size_between_others_is_told_both():
     assert [sparse.sizes.nearest(size) for size in (7, 8, 10, 30)] == [5, 10, 10, 20]
 
 
+def test_larger_arguments_grow_from_those_of_a_smaller_problem():
+    sizes, rng = get_domain("logistics").sizes, np.random.default_rng(7)
+    smaller = {"cities": 2, "locations": 2, "airplanes": 1, "packages": 4}
+    drawn = [sizes.draw(rng, 130, smaller=smaller) for _ in range(200)]
+    for grown in drawn:
+        assert sizes.count(**grown) == 130
+        assert all(smaller[name] <= value <= 20 * smaller[name] for name, value in grown.items()), "13 objects: tenfold"
+    for name, least in smaller.items():
+        values = {grown[name] for grown in drawn}
+        assert min(values) == least
+        assert max(values) >= 6 * least
+
+
+@pytest.mark.parametrize("name", ["childsnack", "floortile", "satellite", "sokoban", "transport"])
+def test_larger_arguments_keep_the_proportions_of_the_domain(name):
+    sizes, rng = get_domain(name).tracked, np.random.default_rng(8)
+    for _ in range(10):
+        smaller = sizes.draw(rng, sizes.nearest(40))
+        size = sizes.nearest(int(rng.integers(80, 400)))
+        grown = sizes.draw(rng, size, smaller=smaller)
+        assert (sizes.count(**grown), sizes.allowed(**grown)) == (size, True)
+
+
+def test_arguments_that_cannot_grow_are_drawn_anew():
+    sizes = Sizes({"rows": (1, 3), "columns": (1, 3)}, lambda rows, columns: rows + columns)
+    smaller = {"rows": 3, "columns": 2}
+    assert sizes.draw(np.random.default_rng(0), 6, smaller=smaller) == {"rows": 3, "columns": 3}
+    assert sum(sizes.draw(np.random.default_rng(0), 3, smaller=smaller).values()) == 3
+
+
 def test_sizes_without_problems_are_refused():
     none = Sizes({"n": (1, None)}, lambda n: n, allowed=lambda n: False)
     with pytest.raises(ConfigurationError, match="no size near 7 has problems"):

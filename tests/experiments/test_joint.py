@@ -200,11 +200,11 @@ def test_expert_iteration_learns_from_own_plans_until_a_round_brings_nothing(met
     monkeypatch.setattr(type(method), "sweep", [{**method.sweep[0], "decoding": "restarts"}])  # zero weights
     monkeypatch.setattr(joint, "_keep_selected", lambda *arguments: None)
     monkeypatch.setattr(joint, "PROBLEMS_OF_A_ROUND", 12)
-    rules = joint.DynamicConfig(problems=1, multiples=(2,), seconds=0.3, rounds=3)
-    found = train(config=rules, suite="state-centric")
+    rules = joint.DynamicConfig(problems=1, multiples=(4,), seconds=0.3, rounds=3)
+    found = train(config=rules, suite="state-centric", domain="visitall")
     assert [each.name for each in found.checkpoints[1:]] == ["expert iteration, round 1"]
     assert (found.selected["dynamic"], found.checkpoints[1].loss) == (0, None)
-    assert train(config=rules, suite="state-centric").checkpoints == found.checkpoints
+    assert train(config=rules, suite="state-centric", domain="visitall").checkpoints == found.checkpoints
     first, second = (open_run(folder) for folder in sorted((home / "joint").glob("*/[01]")))
     assert second.record["facts"]["own_plans"] > 0
     assert second.record["facts"]["decisions"] > first.record["facts"]["decisions"]

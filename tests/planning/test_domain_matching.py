@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -183,6 +184,33 @@ def test_generators_make_problems_of_an_equivalent_domain(domain, kinds):
     plan = find_plan(problem, QUICK).plan
     assert plan
     assert sgp.validate(problem, plan).valid
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        ("logistics", get_domain("logistics").pddl),
+        ("logistics", TYPED_LOGISTICS),
+        ("blocksworld", get_domain("blocksworld").models["ipc-2023"]),
+        ("blocksworld", TYPED_BLOCKS),
+        ("ferry", get_domain("ferry").pddl),
+    ],
+    ids=["logistics", "typed logistics", "blocksworld of the IPC", "typed blocksworld", "ferry"],
+)
+def test_generated_problems_grow_from_given_ones(name, domain):
+    source = generator_for(domain, name, seed=3)
+    given = [source.problem(size, number) for number, size in enumerate((12, 14, 20), start=1)]
+    drawn = source.like(given)
+    counts = [Counter(atom.predicate for atom in problem.read()[1].init) for problem in given]
+    for arguments, problem, wanted in zip(drawn.examples, given, counts, strict=True):
+        text = get_domain(name).generate(np.random.default_rng(5), **arguments)
+        again = Problem("again", get_domain(name).pddl, text, model_pddl=problem.domain_pddl)
+        found = Counter(atom.predicate for atom in again.read()[1].init)
+        assert len(again.read()[1].objects) == len(problem.read()[1].objects)
+        if name != "blocksworld":  # where the number of towers is random
+            assert found == wanted
+    larger = Counter(atom.predicate for atom in drawn.problem(100, 1).read()[1].init)
+    assert all(larger[predicate] >= min(each[predicate] for each in counts) for predicate in larger)
 
 
 def test_costs_are_those_of_the_given_problem():
