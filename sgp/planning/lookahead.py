@@ -35,7 +35,7 @@ class Lookahead:
     candidates. `states` bounds the number of candidates and thus memory. With `representatives`, each state applies one
     of the actions that differ only in interchangeable objects. Of states after an action and its repetitions with other
     objects of the same classes, such as loading packages one after the other, those after 1 to `repetitions` actions
-    are candidates, and then those after twice as many each time, and the last one; 0 is no such limit.
+    and the last one are candidates; 0 is no such limit.
 
     Candidates are in generation order. `parent` is the candidate of the predecessor, `actions` the path from the first
     state.

@@ -1,8 +1,8 @@
 """Repetitions of an action with other objects of the same classes, applied without a search of other actions.
 
 A search that loads the first of many interchangeable packages finds next that it can load the second one, and so on.
-Once an action was repeated often, it is repeated further at once, so that a class of n objects adds candidates in the
-order of log n.
+Once an action was repeated a few times, it is repeated with all further objects at once, so that a large class adds as
+many candidates as a small one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ def repeat_further(
     before: Ints,
     found: Ints2D,
     last: int,
-    most: int,
     state: Words,
     change: Ints,
     changes: int,
@@ -62,13 +61,13 @@ def repeat_further(
     open_goals: int,
     stop: StopFlag,
 ) -> tuple[int, int, int, int]:
-    """Repeat the action of row `last` at most `most` times, each with the next objects of its classes.
+    """Repeat the action of row `last` as often as possible, each time with the next objects of its classes.
 
     `before` is the action that it repeats. Objects are taken that have the signature of the root state. Each repetition
     must be applicable and add an unseen form; a state without `open_goals`, unsatisfied literals of the atoms `wanted`
     and `unwanted` [a], is the last one. The state, its first `changes` differences from the root state in `change`, and
-    the rows after `last` are changed in place. Returns 0, or FULL if the atom table is full; and the numbers of
-    repetitions, of differences and of open goals.
+    the rows after `last`, of which there must be one for each object, are changed in place. Returns 0, or FULL if the
+    atom table is full; and the numbers of repetitions, of differences and of open goals.
     """
     # Arrays in variables: each access to one of a tuple would count references.
     following, at_root = classes.following, classes.signatures
@@ -99,7 +98,7 @@ def repeat_further(
     other = row != before
     toggles, toggled = np.empty(256, np.int32), 0  # atoms whose truth values changed
     times, status, holds = 0, 0, True
-    while times < most and open_goals > 0 and not stop[0]:
+    while open_goals > 0 and not stop[0]:
         for place in range(1, len(row)):
             if other[place] and holds:
                 number = following[row[place]]

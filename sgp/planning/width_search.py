@@ -78,7 +78,7 @@ class SearchLimits(NamedTuple):
 
     With `min_novel`, the search ends at the end of a layer once all layers together have so many novel states and one
     of them satisfies more positive goal atoms than the root state. With representatives, after `repetitions` of an
-    action with other objects of the same classes, further ones double their number at once; see
+    action with other objects of the same classes, all further ones are one candidate; see
     `repetitions.repeat_further`.
     """
 
@@ -311,7 +311,7 @@ def search_states(
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
                 times = 1
-                while len(found) < applied + times + nodes[node, TIMES]:
+                while len(found) < applied + times:
                     found = grow(found)
                 if ground is not None:
                     found[applied, 0], argument_count = action, most_parameters
@@ -328,13 +328,15 @@ def search_states(
                     if is_repetition(classes, one[: 1 + argument_count], other[: 1 + argument_count]):
                         repeated = nodes[node, TIMES]
                 if repeated >= limits.repetitions and repeated > 0 and not goal_reached:
+                    while len(found) < applied + times + len(signatures):
+                        found = grow(found)
                     mark_seen(forms, predicates, arguments, adds)
                     toggle(present, node_diff)
                     toggle(present, successor_diff[:changes])
                     missing, violated = _goal_changes(root_bits, successor_diff[:changes], positive_goal, negative_goal)
                     still_open = nodes[0, UNSATISFIED] + missing + violated + (0 if goal.possible else 1)
                     status, further, changes, still_open = repeat_further(
-                        ground, lifted, forms, classes, signatures, one, found, applied, repeated - 1, present,
+                        ground, lifted, forms, classes, signatures, one, found, applied, present,
                         successor_diff, changes, positive_goal, negative_goal, still_open, stop,
                     )  # fmt: skip
                     goal_reached = still_open == 0
