@@ -218,7 +218,7 @@ def search_states(
         np.empty(0, np.int32),
     )
     slots = np.full(1024, EMPTY, np.int32)
-    found = np.empty((256, width), np.int32)  # the applied actions
+    found = np.empty((256 + len(signatures), width), np.int32)  # the applied actions
     successor_diff, successor_identity = np.empty(atom_count, np.int32), np.empty(2, np.uint64)
     count, applied, novelties, progress = 0, 0, 0, False
     while layer_begin < layer_end and not (0 < limits.min_novel <= novelties and progress):
