@@ -13,8 +13,9 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -27,7 +28,7 @@ from scipy.stats import t as student
 
 from sgp.datasets.store import home
 from sgp.domains.domain import Arguments, Domain, Sizes
-from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation.attempts import Attempt, PlannerLoader, ProblemBatch, run_all, saved_attempts
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
 from sgp.evaluation.scores import Measurement, Score, StopReason
@@ -180,22 +181,21 @@ class ProblemSource:
         """Problem `number` (from 1) of one of the `sizes`. Raises InputError if the generator raises any exception."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
         smaller = self.examples[int(rng.integers(len(self.examples)))] if self.examples else None
-        try:
-            text = self.domain.generate_scaled(rng, size, self.tracked, smaller)
-        except Exception as error:
-            raise InputError(
-                f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "
-                f"{self.seed} ({error!r}); mend it, or exclude its arguments from the domain's sizes"
-            ) from error
+        text = self._generated(number, size, partial(self.domain.generate_scaled, rng, size, self.tracked, smaller))
         name = f"{self.domain.name}-{size}-{number}"
         if self.model in self.domain.models:
             return Problem(name, self.pddl, self.domain.translated(text, self.model))
         return Problem(name, self.domain.pddl, text, model_pddl=self.model).in_model
 
     def like(self, problems: Iterable[Problem]) -> ProblemSource:
-        """Return the source of problems that grow from the largest of the given ones, which have the same model."""
-        own = self.model in self.domain.models
-        read = [(problem if own else replace(problem, model_pddl=self.domain.pddl)).read()[1] for problem in problems]
+        """Return the source of problems that grow from the largest of the given ones, which have the same model.
+
+        Those that cannot be translated to the domain, because of unusual types, are left out.
+        """
+        own, read = self.model in self.domain.models, list[ProblemText]()
+        for problem in problems:
+            with suppress(DomainMismatch):
+                read.append((problem if own else replace(problem, model_pddl=self.domain.pddl)).read()[1])
         read = sorted(read, key=lambda problem: len(problem.objects))[-MOST_EXAMPLES:]
         solutions = {size: self._solutions(size) for size in {self._size(problem) for problem in read}}
         examples = [_nearest(_counts(problem), solutions[self._size(problem)]) for problem in read]
@@ -205,19 +205,29 @@ class ProblemSource:
         return self.sizes.nearest(len(problem.objects))
 
     def _solutions(self, size: int) -> list[tuple[Arguments, Counter[str]]]:
-        """Some solutions of the size equation, evenly chosen, with the counts of a problem of each."""
+        """Some of the first solutions of the size equation, evenly chosen, with the counts of a problem of each."""
         solutions = list(islice(self.sizes.solutions(size), MOST_SOLUTIONS))
         rng = np.random.default_rng(self.seed)
         given = self.domain.scaling.given if self.domain.scaling else {}
         compared: list[tuple[Arguments, Counter[str]]] = []
-        for arguments in solutions[:: math.ceil(len(solutions) / MOST_COMPARED)]:
-            text = self.domain.generate(rng, **arguments, **given)
+        for number, arguments in enumerate(solutions[:: math.ceil(len(solutions) / MOST_COMPARED)], start=1):
+            text = self._generated(number, size, partial(self.domain.generate, rng, **arguments, **given))
             if self.model in self.domain.models:
                 problem = Problem("", self.pddl, self.domain.translated(text, self.model))
             else:
                 problem = Problem("", self.domain.pddl, text)
             compared.append((arguments, _counts(problem.read()[1])))
         return compared
+
+    def _generated(self, number: int, size: int, generate: Callable[[], str]) -> str:
+        """The text that the generator makes. Raises InputError if it raises any exception."""
+        try:
+            return generate()
+        except Exception as error:
+            raise InputError(
+                f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "
+                f"{self.seed} ({error!r}); mend it, or exclude its arguments from the domain's sizes"
+            ) from error
 
     def again(self, attempt: Attempt) -> Problem:
         """The problem of an attempt. Raises StoreError where the generator makes another one today."""

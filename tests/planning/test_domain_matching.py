@@ -10,7 +10,7 @@ import pytest
 
 import sgp
 from sgp.domains import get_domain
-from sgp.errors import DomainMismatch
+from sgp.errors import DomainMismatch, InputError
 from sgp.experiments.joint import generator_for
 from sgp.methods.loading import shipped_folders
 from sgp.planning.declarations import OBJECT, Atom, Literal, Parameter, Schema
@@ -211,6 +211,18 @@ def test_generated_problems_grow_from_given_ones(name, domain):
             assert found == wanted
     larger = Counter(atom.predicate for atom in drawn.problem(100, 1).read()[1].init)
     assert all(larger[predicate] >= min(each[predicate] for each in counts) for predicate in larger)
+
+
+def test_a_generator_that_fails_on_examples_is_named():
+    source = generator_for(get_domain("ferry").pddl, "ferry", seed=3)
+    given = [source.problem(12, 1)]
+
+    def broken(rng, cars, locations):
+        raise ZeroDivisionError
+
+    failing = replace(source, domain=replace(source.domain, generator=broken))
+    with pytest.raises(InputError, match="the generator of ferry failed on problem 1 of 12 objects with seed 3"):
+        failing.like(given)
 
 
 def test_costs_are_those_of_the_given_problem():
