@@ -70,13 +70,20 @@ class Operators(NamedTuple):
     @classmethod
     def of(cls, needs: CSR, forbids: CSR, adds: CSR, deletes: CSR, atoms: int) -> Operators:
         """Build operators over fluents below `atoms`."""
-        counts = np.diff(needs.indptr)
-        users = np.bincount(needs.indices, minlength=atoms)
-        order = np.lexsort((users[needs.indices], needs.owners))  # the fluent of the fewest users first
-        watched = np.full(len(counts), atoms)
-        some = np.flatnonzero(counts)
-        watched[some] = needs.indices[order[needs.indptr[some]]]
-        return cls(needs, forbids, adds, deletes, grouped(watched, np.arange(len(counts)), atoms + 1))
+        return cls(needs, forbids, adds, deletes, watchers_of(needs, np.bincount(needs.indices, minlength=atoms)))
+
+
+def watchers_of(needs: CSR, costs: NDArray[np.int64]) -> CSR:
+    """Return, for each fluent, the actions that need it, each in the list of its fluent of the least cost [a].
+
+    The last list has the actions that need none.
+    """
+    counts, atoms = np.diff(needs.indptr), len(costs)
+    order = np.lexsort((costs[needs.indices], needs.owners))
+    watched = np.full(len(counts), atoms)
+    some = np.flatnonzero(counts)
+    watched[some] = needs.indices[order[needs.indptr[some]]]
+    return grouped(watched, np.arange(len(counts)), atoms + 1)
 
 
 class Goal(NamedTuple):
@@ -243,6 +250,26 @@ def exchanged(change: Ints, count: int, fluent: int) -> int:
         change[later] = change[later - 1]
     change[place] = fluent
     return count + 1
+
+
+@compiled
+def write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
+    """Write the successor state's differences from the root state into `change`, ascending; return their number.
+
+    The current state, before the action, differs from the root state in `differs`. Of `deletes`, -1 and added fluents
+    are not deleted.
+    """
+    count = len(differs)
+    for place in range(count):
+        change[place] = differs[place]
+    for effect, value in ((adds, True), (deletes, False)):
+        for which in range(len(effect)):
+            fluent = effect[which]
+            if fluent < 0 or has(present, fluent) == value or is_in(effect[:which], fluent):
+                continue
+            if value or not is_in(adds, fluent):
+                count = exchanged(change, count, fluent)
+    return count
 
 
 @kernel

@@ -22,17 +22,16 @@ from sgp.planning.operators import (
     Goal,
     Operators,
     applicable,
-    exchanged,
     half_identity,
     has,
     is_goal,
-    is_in,
     missing_atoms,
     symmetric_difference,
     toggle,
     unsatisfied,
     words_of,
     write_applicable,
+    write_change,
 )
 from sgp.planning.repetitions import is_repetition, repeat_further
 from sgp.planning.symmetry import (
@@ -306,7 +305,7 @@ def search_states(
                         instance[0], instance[1:], deleted_room, row,
                     )  # fmt: skip
                     deletes = deleted_room[:deleted]
-                changes = _write_change(adds, deletes, present, node_diff, successor_diff)
+                changes = write_change(adds, deletes, present, node_diff, successor_diff)
                 goal_reached = may_reach_goal and _reaches(present, node_diff, successor_diff[:changes], goal)
                 if not limits.one_step and (changes == 0 or not (new or node == 0 or goal_reached)):
                     continue
@@ -567,26 +566,6 @@ def _of_representatives(atoms: Ints, arguments: Ints2D, ranks: Ints, most: int) 
             chosen[count] = atom
             count += 1
     return chosen[:count]
-
-
-@compiled
-def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
-    """Write the successor state's differences from the root state into `change`, ascending; return their number.
-
-    The current state, before the action, differs from the root state in `differs`. Of `deletes`, -1 and added fluents
-    are not deleted.
-    """
-    count = len(differs)
-    for place in range(count):
-        change[place] = differs[place]
-    for effect, value in ((adds, True), (deletes, False)):
-        for which in range(len(effect)):
-            fluent = effect[which]
-            if fluent < 0 or has(present, fluent) == value or is_in(effect[:which], fluent):
-                continue
-            if value or not is_in(adds, fluent):
-                count = exchanged(change, count, fluent)
-    return count
 
 
 @compiled

@@ -13,6 +13,7 @@ from sgp.planning.best_first import BestFirst
 from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
+from sgp.planning.serialisation import SerialisedGoals
 from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 
 PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
@@ -66,7 +67,7 @@ class JumpDecoding(BeamDecoding):
     parallel_after: int = 0  # candidates that a rollout has ranked before
     portfolio: bool = False  # unsolved problems go to the training's second planner before restarts
     best_first: float = 0.0  # weight of an open goal in best-first search on unsolved problems; 0: no such search
-    search: bool = False  # problems unsolved after half of the time limit go to LAMA
+    search: bool = False  # unsolved problems go to searches for single goals and, after half of the time limit, to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,6 +86,8 @@ class JumpDecoding(BeamDecoding):
         """Return the planner; `trained` generates the candidates that training used, `others` are fallbacks."""
         once = replace(super().planner(policy, trained), parallel=self.parallel, parallel_after=self.parallel_after)
         fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+        if self.search:
+            fallbacks.append(SerialisedGoals(self.seed))
         if self.best_first:
             fallbacks.append(BestFirst(self.best_first))
         if self.restarts:

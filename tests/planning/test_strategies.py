@@ -12,6 +12,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import WHOLE, Limit, Planner, Share, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
 from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.serialisation import SerialisedGoals
 from sgp.planning.strategies import TEMPERATURES, LamaFallback, Noisy, OtherPlanner, Restarts, luby
 from sgp.planning.task import Task, replay
 from sgp.planning.validation import validate
@@ -177,7 +178,7 @@ def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, made, monkeypat
 def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     assert sgp.load_planner(run.folder, "restarts").fallbacks == (Restarts(20, 0),)
-    assert sgp.load_planner(run.folder, "search").fallbacks == (BestFirst(5.0), LamaFallback())
+    assert sgp.load_planner(run.folder, "search").fallbacks == (SerialisedGoals(0), BestFirst(5.0), LamaFallback())
     with pytest.raises(ConfigurationError, match="conflicts with representatives"):
         JumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):

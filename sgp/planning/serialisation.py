@@ -1,0 +1,181 @@
+"""Serialised goals: one goal after the other, while the objects of the other goals keep their places.
+
+Where goals can be satisfied in some order without undoing earlier ones (Korf 1987, "Planning as Search"), each takes a
+small breadth-first search, in which the objects of the other goals, such as the other boxes of Sokoban, are obstacles
+that do not move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sgp.planning.clock import LimitReached, check_limits, stop_flag
+from sgp.planning.declarations import Action, Atom, Literal
+from sgp.planning.exploration import path_to
+from sgp.planning.instantiation import GroundModel
+from sgp.planning.operators import CSR, watchers_of, words_of
+from sgp.planning.pddl_writing import format_problem
+from sgp.planning.planner import Budget, Fallback, Limit, Planner, clock_of, outcome_of
+from sgp.planning.rollout import Outcome, Rollout
+from sgp.planning.states import State
+from sgp.planning.strategies import SHARE, forced_steps
+from sgp.planning.task import Successor, Task, missing_goal_atoms
+
+FEWEST_REACHED, MOST_REACHED = 2_000, 128_000  # states of a search for one goal
+MOST_ORDERS = 100  # of goals
+
+
+@dataclass(frozen=True)
+class SerialisedGoals(Fallback):
+    """Satisfy the goals one by one, in the problem's order and then in random ones, with half of the remaining limit.
+
+    In a search for one goal, the movable objects of the other goals keep their places. Objects of static atoms of two
+    arguments or more, such as the cells of a map, are not movable, nor are kinds of objects of which some have several
+    goals, such as destinations. A goal without a path is tried again after the others, and with larger searches if no
+    goal has one.
+    """
+
+    seed: int
+    first_share = SHARE
+
+    def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
+        """Return the rollout of the plan that is found, or the failed one."""
+        left = None if failed.outcome in (Outcome.MEMORY, Outcome.REFUSED) else budget.left()
+        if left is None:
+            return budget.ended(failed)
+        seconds = left.seconds and failed.task.seconds + SHARE * max(0.0, left.seconds - failed.task.seconds)
+        rollout = budget.spend(self.search(failed.task, replace(left, seconds=seconds)))
+        return budget.solved(rollout, "goal by goal") if rollout.solved else budget.ended(failed)
+
+    def search(self, task: Task, limit: Limit) -> Rollout:
+        """Search from the initial state. The steps of the rollout have one forced candidate each."""
+        outcome, path, rng = Outcome.STUCK, list[Successor](), np.random.default_rng(self.seed)
+        with clock_of(limit) as clock:
+            started = clock.now()
+            try:
+                with clock.within(math.inf if limit.seconds is None else limit.seconds - task.seconds):
+                    goals, search = [goal for goal in task.goal if goal.positive], _Search(task)
+                    for _ in range(MOST_ORDERS):
+                        path, state = search.satisfy(goals)
+                        if task.is_goal(state):
+                            outcome = Outcome.SOLVED
+                        if outcome is Outcome.SOLVED or not path:
+                            break
+                        goals = [goals[place] for place in rng.permutation(len(goals)).tolist()]
+            except (LimitReached, MemoryError) as error:
+                outcome = outcome_of(error)
+            seconds = clock.now() - started
+        steps = forced_steps(task.init, path if outcome is Outcome.SOLVED else [])
+        return Rollout(task, steps, outcome, seconds)
+
+
+class _Search:
+    """The searches for single goals of a task."""
+
+    def __init__(self, task: Task):
+        self.task = task
+        unary: dict[str, set[str]] = {}
+        for atom in task.static_atoms:
+            if len(atom.objects) == 1:
+                unary.setdefault(atom.objects[0], set()).add(atom.predicate)
+        self._kind = {name: (types, frozenset(unary.get(name, ()))) for name, types in task.text.objects}
+        fixed = {name for atom in task.static_atoms if len(atom.objects) > 1 for name in atom.objects}
+        goals = Counter(name for atom in task.goal_atoms for name in set(atom.objects))
+        shared = {self._kind.get(name) for name, count in goals.items() if count > 1}
+        self.movable = {name for name in goals if self._kind.get(name) not in {None, *shared}} - fixed
+        self._templates: dict[object, _Template] = {}
+
+    def satisfy(self, goals: Sequence[Literal]) -> tuple[list[Successor], State]:
+        """Satisfy as many goals as possible in the given order; return the jumps and the state after them."""
+        task, state, path, most = self.task, self.task.init, list[Successor](), FEWEST_REACHED
+        missing = set(missing_goal_atoms(task, state))
+        while missing:
+            before = len(missing)
+            for goal in goals:
+                check_limits()
+                if goal not in missing or not (actions := self._path(state, goal, most)):
+                    continue
+                after = task.after_all(state, actions)
+                left = set(missing_goal_atoms(task, after))
+                if len(left) < len(missing):
+                    state, missing = after, left
+                    path.append(Successor(tuple(actions), state))
+            if len(missing) == before:
+                if most >= MOST_REACHED:
+                    break
+                most *= 8
+        return path, state
+
+    def _path(self, state: State, goal: Literal, most: int) -> list[Action]:
+        """Return the actions of a path to a state with a goal; none if none is found."""
+        own = tuple(dict.fromkeys(name for name in goal.atom.objects if name in self.movable))
+        key = tuple(self._kind[name] for name in own)
+        if key not in self._templates:
+            alike = [name for name in self.movable if len(own) == 1 and self._kind[name] == key[0]] or own
+            self._templates[key] = _Template(self.task, self.movable, own, alike, goal)
+        return self._templates[key].path(state, own, goal, most)
+
+
+class _Template:
+    """The problem with the movable objects of one goal alone, which stand for those of all goals of equal kinds."""
+
+    def __init__(self, task: Task, movable: set[str], own: tuple[str, ...], alike: Sequence[str], goal: Literal):
+        self._task, self._movable, self._own = task, movable, own
+        names = dict.fromkeys(alike, own[0]) if len(own) == 1 else {name: name for name in own}
+        init = [
+            Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
+            for atom in task.text.init
+            if all(name not in movable or name in names for name in atom.objects)
+        ]
+        objects = tuple(each for each in task.text.objects if each.name not in movable or each.name in own)
+        text = replace(task.text, objects=objects, init=tuple(dict.fromkeys(init)), goal=(goal,))
+        self._model = Task(replace(task.problem.in_model, problem_pddl=format_problem(text))).model
+        self._numbers: dict[int, int] = {}  # of the fluents without movable objects
+        self._watchers: CSR | None = None
+
+    def path(self, state: State, own: tuple[str, ...], goal: Literal, most: int) -> list[Action]:
+        """Return the actions of a shortest path to a state with the goal, with the goal's objects; or none."""
+        model, names = self._model, dict(zip(own, self._own, strict=True))
+        if model is None:
+            return []
+        target = model.fluents.get(self._renamed(goal.atom, names), -1)
+        fluents = np.array(sorted(self._fluents(model, state, names)), np.int32)
+        if target < 0:
+            return []
+        if self._watchers is None:  # by the predicate that is true of the fewest objects
+            counts = np.bincount(model.predicates[fluents], minlength=int(model.predicates.max(initial=0)) + 1)
+            self._watchers = watchers_of(model.operators.needs, counts[model.predicates])
+        watched = fluents[np.diff(self._watchers.indptr)[fluents] > 0]
+        start = words_of(fluents, model.atoms)
+        found = path_to(model.operators, self._watchers, start, watched, target, most, stop_flag())
+        check_limits()
+        back = {theirs: ours for ours, theirs in names.items()}
+        actions = map(model.action, found.tolist())
+        return [Action(action.name, tuple(back.get(name, name) for name in action.objects)) for action in actions]
+
+    def _fluents(self, model: GroundModel, state: State, names: dict[str, str]) -> list[int]:
+        """The numbers of a state's fluents without other movable objects."""
+        task, known, fluents = self._task, model.fluents, list[int]()
+        for number in task.fluents(state):
+            place = self._numbers.get(number)
+            if place is None:
+                atom = task.fluent(number)
+                moving = [name for name in atom.objects if name in self._movable]
+                place = known.get(atom, -1) if not moving else -2
+                self._numbers[number] = place
+            if place == -2:
+                atom = task.fluent(number)
+                if all(name not in self._movable or name in names for name in atom.objects):
+                    place = known.get(self._renamed(atom, names), -1)
+            if place >= 0:
+                fluents.append(place)
+        return fluents
+
+    @staticmethod
+    def _renamed(atom: Atom, names: dict[str, str]) -> Atom:
+        return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))

@@ -1,0 +1,133 @@
+"""Goals that are satisfied one after the other, with the objects of the others in place."""
+
+from collections import deque
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.domains import get_domain
+from sgp.errors import PddlError
+from sgp.planning.clock import stop_flag
+from sgp.planning.exploration import path_to
+from sgp.planning.operators import watchers_of, words_of
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit
+from sgp.planning.policy import one_step
+from sgp.planning.rollout import Outcome
+from sgp.planning.serialisation import SerialisedGoals
+from sgp.planning.task import Task
+from tests.planning.test_ground_model import random_problem
+from tests.planning.test_symmetry import DOMAINS, problem_of
+from tests.sampling import few_instances
+
+MOST = 300  # states of a search
+
+
+def actions_of(rollout):
+    return [action for step in rollout.steps for action in step.candidates[0].actions]
+
+
+def depths(task):
+    """The least number of actions after which each fluent is true, by a search over state objects."""
+    found, queue, known = {}, deque([(task.init, 0)]), {task.init}
+    while queue and len(known) < MOST:
+        state, depth = queue.popleft()
+        for fluent in task.fluents(state):
+            found.setdefault(fluent, depth)
+        for successor in one_step(task, state):
+            if successor.state not in known:
+                known.add(successor.state)
+                queue.append((successor.state, depth + 1))
+    return found, not queue
+
+
+def compare_paths(problem):
+    """Compare the paths to all fluents with the search; return how many are longer than one action."""
+    task, longer = Task(problem, "grounded"), 0
+    model, (expected, complete) = task.model, depths(task)
+    fluents = np.array(sorted(set(task.fluents(task.init)) & set(model.fluents.values())), np.int32)
+    costs = np.random.default_rng(3).integers(0, 3, model.atoms)  # any choice of watched fluents is right
+    watchers = watchers_of(model.operators.needs, costs)
+    watched = fluents[np.diff(watchers.indptr)[fluents] > 0]
+    start = words_of(fluents, model.atoms)
+    if not complete:
+        return 0
+    for fluent in model.fluents.values():
+        if fluent in task.fluents(task.init):
+            continue
+        path = path_to(model.operators, watchers, start, watched, fluent, 10 * MOST, stop_flag())
+        assert len(path) == expected.get(fluent, 0), task.fluent(fluent)
+        if len(path):
+            after = task.after_all(task.init, map(model.action, path.tolist()))
+            assert fluent in task.fluents(after)
+        longer += len(path) > 1
+    return longer
+
+
+def test_paths_to_fluents_are_shortest_in_any_domain():
+    longer = [compare_paths(problem_of(name)) for name in DOMAINS]
+    for seed in range(150):
+        try:
+            problem = random_problem(seed)
+            if few_instances(problem):
+                longer.append(compare_paths(problem))
+        except PddlError:
+            continue
+    assert sum(map(bool, longer)) >= 10, longer
+
+
+@pytest.mark.parametrize("size", [300, 700, 2500])
+def test_sokoban_is_solved_box_by_box(size):
+    domain = get_domain("sokoban")
+    text = domain.generate_scaled(np.random.default_rng(size), domain.tracked.nearest(size), True)
+    problem = Problem("cave", domain.pddl, text)
+    rollout = SerialisedGoals(0).search(Task(problem), Limit(seconds=60))
+    assert rollout.solved
+    assert sgp.validate(problem, actions_of(rollout)).valid
+
+
+def corridor(goals):
+    """Two boxes in a corridor, pushed to the right; `goals` are the cells of the first and the second."""
+    cells = [f"c{place}" for place in range(9)]
+    init = [f"(adjacent {one} {other} right) (adjacent {other} {one} left)" for one, other in pairwise(cells)]
+    init += ["(at-robot c0) (at box1 c2) (at box2 c4)", *(f"(clear {cell})" for cell in cells if cell not in "c2c4")]
+    return Problem(
+        "corridor",
+        get_domain("sokoban").pddl,
+        f"(define (problem corridor) (:domain sokoban) (:objects {' '.join(cells)} - location box1 box2 - box)"
+        f"(:init {' '.join(init)}) (:goal (and (at box1 {goals[0]}) (at box2 {goals[1]}))))",
+    )
+
+
+def test_what_cannot_be_serialised_is_left_unsolved():
+    task = Task(corridor(["c5", "c7"]))  # the keeper cannot pass the first box
+    rollout = SerialisedGoals(0).search(task, Limit())
+    assert (rollout.outcome, rollout.steps) == (Outcome.STUCK, ())
+
+
+@pytest.mark.parametrize(
+    ("domain", "arguments"),
+    [
+        ("gripper", {"balls": 5}),
+        ("logistics", {"cities": 2, "locations": 2, "airplanes": 1, "packages": 4}),
+        ("ferry", {"cars": 4, "locations": 3}),  # destinations have no static atoms
+        ("visitall", {"width": 4, "height": 4}),  # goals have no objects of their own
+        ("blocksworld", {"blocks": 5}),  # a block is in several goals
+    ],
+)
+def test_goals_of_other_domains(domain, arguments):
+    known = get_domain(domain)
+    problem = Problem("any", known.pddl, known.generate(np.random.default_rng(1), **arguments))
+    rollout = SerialisedGoals(0).search(Task(problem), Limit(seconds=60))
+    assert rollout.solved
+    assert sgp.validate(problem, actions_of(rollout)).valid
+
+
+def test_a_search_ends_with_its_limit():
+    domain = get_domain("sokoban")
+    problem = Problem("cave", domain.pddl, domain.generate(np.random.default_rng(2), cells=900, boxes=25))
+    task = Task(problem)
+    rollout = SerialisedGoals(0).search(task, Limit(seconds=task.seconds + 1e-4))
+    assert (rollout.outcome, rollout.steps) == (Outcome.TIMEOUT, ())
