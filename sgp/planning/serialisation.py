@@ -45,7 +45,7 @@ class SerialisedGoals(Fallback):
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
         """Return the rollout of the plan that is found, or the failed one."""
-        left = None if failed.outcome in (Outcome.MEMORY, Outcome.REFUSED) else budget.left()
+        left = None if failed.outcome is Outcome.MEMORY else budget.left()
         if left is None:
             return budget.ended(failed)
         seconds = left.seconds and failed.task.seconds + SHARE * max(0.0, left.seconds - failed.task.seconds)

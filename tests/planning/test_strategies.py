@@ -175,6 +175,16 @@ def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, made, monkeypat
     assert made[0][1].seconds < 0.75 * alone.seconds
 
 
+def test_goals_are_searched_one_by_one_after_a_failed_rollout(two_blocks):
+    alone = Planner(AIMLESS).solve(two_blocks, Limit(seconds=20))
+    assert not alone.solved
+    found = replace(Planner(AIMLESS), fallbacks=(SerialisedGoals(0),)).solve(two_blocks, Limit(seconds=20))
+    assert (found.solved, found.reason) == (True, "solved goal by goal")
+    assert two_blocks.is_goal(replay(two_blocks, found.plan)[-1])
+    refusing = replace(Planner(Fixed({}, "too large")), fallbacks=(SerialisedGoals(0),))
+    assert refusing.solve(two_blocks).solved, "the searches need no policy"
+
+
 def test_a_trained_run_is_decoded_with_restarts_and_a_search(quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     assert sgp.load_planner(run.folder, "restarts").fallbacks == (Restarts(20, 0),)
