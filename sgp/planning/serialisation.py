@@ -59,7 +59,7 @@ class SerialisedGoals(Fallback):
             started = clock.now()
             try:
                 with clock.within(math.inf if limit.seconds is None else limit.seconds - task.seconds):
-                    goals, search = [goal for goal in task.goal if goal.positive], _Search(task)
+                    goals, search = [goal for goal in task.goal if goal.positive], _Search(task, limit)
                     for _ in range(MOST_ORDERS):
                         path, state = search.satisfy(goals)
                         if task.is_goal(state):
@@ -77,8 +77,8 @@ class SerialisedGoals(Fallback):
 class _Search:
     """The searches for single goals of a task."""
 
-    def __init__(self, task: Task):
-        self.task = task
+    def __init__(self, task: Task, limit: Limit):
+        self.task, self._horizon = task, limit.horizon(task.size)
         unary: dict[str, set[str]] = {}
         for atom in task.static_atoms:
             if len(atom.objects) == 1:
@@ -91,19 +91,21 @@ class _Search:
         self._templates: dict[object, _Template] = {}
 
     def satisfy(self, goals: Sequence[Literal]) -> tuple[list[Successor], State]:
-        """Satisfy as many goals as possible in the given order; return the jumps and the state after them."""
+        """Satisfy goals in the given order, within the horizon; return the jumps and the state after them."""
         task, state, path, most = self.task, self.task.init, list[Successor](), FEWEST_REACHED
-        missing = set(missing_goal_atoms(task, state))
+        missing, length = set(missing_goal_atoms(task, state)), 0
         while missing:
             before = len(missing)
             for goal in goals:
                 check_limits()
                 if goal not in missing or not (actions := self._path(state, goal, most)):
                     continue
+                if length + len(actions) > self._horizon:
+                    return path, state
                 after = task.after_all(state, actions)
                 left = set(missing_goal_atoms(task, after))
                 if len(left) < len(missing):
-                    state, missing = after, left
+                    state, missing, length = after, left, length + len(actions)
                     path.append(Successor(tuple(actions), state))
             if len(missing) == before:
                 if most >= MOST_REACHED:

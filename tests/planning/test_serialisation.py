@@ -125,6 +125,14 @@ def test_goals_of_other_domains(domain, arguments):
     assert sgp.validate(problem, actions_of(rollout)).valid
 
 
+def test_a_plan_has_at_most_the_actions_of_the_limit():
+    domain = get_domain("gripper")
+    task = Task(Problem("balls", domain.pddl, domain.generate(np.random.default_rng(1), balls=4)))
+    length = len(actions_of(SerialisedGoals(0).search(task, Limit())))
+    assert SerialisedGoals(0).search(task, Limit(length)).solved
+    assert not SerialisedGoals(0).search(task, Limit(length - 1)).solved
+
+
 def test_a_search_ends_with_its_limit():
     domain = get_domain("sokoban")
     problem = Problem("cave", domain.pddl, domain.generate(np.random.default_rng(2), cells=900, boxes=25))
