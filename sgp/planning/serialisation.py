@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from sgp.planning.pddl_writing import format_problem
 from sgp.planning.planner import Budget, Fallback, Limit, Planner, clock_of, outcome_of
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.states import State
-from sgp.planning.strategies import SHARE, forced_steps
+from sgp.planning.strategies import SHARE, forced_steps, with_shared_seconds
 from sgp.planning.task import Successor, Task, missing_goal_atoms
 
 FEWEST_REACHED, MOST_REACHED = 2_000, 128_000  # states of a search for one goal
@@ -48,8 +48,7 @@ class SerialisedGoals(Fallback):
         left = None if failed.outcome is Outcome.MEMORY else budget.left()
         if left is None:
             return budget.ended(failed)
-        seconds = left.seconds and failed.task.seconds + SHARE * max(0.0, left.seconds - failed.task.seconds)
-        rollout = budget.spend(self.search(failed.task, replace(left, seconds=seconds)))
+        rollout = budget.spend(self.search(failed.task, with_shared_seconds(left, failed.task)))
         return budget.solved(rollout, "goal by goal") if rollout.solved else budget.ended(failed)
 
     def search(self, task: Task, limit: Limit) -> Rollout:
@@ -78,7 +77,7 @@ class _Search:
     """The searches for single goals of a task."""
 
     def __init__(self, task: Task, limit: Limit):
-        self.task, self._horizon = task, limit.horizon(task.size)
+        self._task, self._horizon = task, limit.horizon(task.size)
         unary: dict[str, set[str]] = {}
         for atom in task.static_atoms:
             if len(atom.objects) == 1:
@@ -87,12 +86,12 @@ class _Search:
         fixed = {name for atom in task.static_atoms if len(atom.objects) > 1 for name in atom.objects}
         goals = Counter(name for atom in task.goal_atoms for name in set(atom.objects))
         shared = {self._kind.get(name) for name, count in goals.items() if count > 1}
-        self.movable = {name for name in goals if self._kind.get(name) not in {None, *shared}} - fixed
+        self._movable = {name for name in goals if self._kind.get(name) not in {None, *shared}} - fixed
         self._templates: dict[object, _Template] = {}
 
     def satisfy(self, goals: Sequence[Literal]) -> tuple[list[Successor], State]:
         """Satisfy goals in the given order, within the horizon; return the jumps and the state after them."""
-        task, state, path, most = self.task, self.task.init, list[Successor](), FEWEST_REACHED
+        task, state, path, most = self._task, self._task.init, list[Successor](), FEWEST_REACHED
         missing, length = set(missing_goal_atoms(task, state)), 0
         while missing:
             before = len(missing)
@@ -115,11 +114,11 @@ class _Search:
 
     def _path(self, state: State, goal: Literal, most: int) -> list[Action]:
         """Return the actions of a path to a state with a goal; none if none is found."""
-        own = tuple(dict.fromkeys(name for name in goal.atom.objects if name in self.movable))
+        own = tuple(dict.fromkeys(name for name in goal.atom.objects if name in self._movable))
         key = tuple(self._kind[name] for name in own)
         if key not in self._templates:
-            alike = [name for name in self.movable if len(own) == 1 and self._kind[name] == key[0]] or own
-            self._templates[key] = _Template(self.task, self.movable, own, alike, goal)
+            alike = [name for name in self._movable if len(own) == 1 and self._kind[name] == key[0]] or own
+            self._templates[key] = _Template(self._task, self._movable, own, alike, goal)
         return self._templates[key].path(state, own, goal, most)
 
 
@@ -130,14 +129,14 @@ class _Template:
         self._task, self._movable, self._own = task, movable, own
         names = dict.fromkeys(alike, own[0]) if len(own) == 1 else {name: name for name in own}
         init = [
-            Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
+            _renamed(atom, names)
             for atom in task.text.init
             if all(name not in movable or name in names for name in atom.objects)
         ]
         objects = tuple(each for each in task.text.objects if each.name not in movable or each.name in own)
         text = replace(task.text, objects=objects, init=tuple(dict.fromkeys(init)), goal=(goal,))
         self._model = Task(replace(task.problem.in_model, problem_pddl=format_problem(text))).model
-        self._numbers: dict[int, int] = {}  # of the fluents without movable objects
+        self._numbers: dict[int, int | None] = {}  # of the task's fluents, -1 for none; None with movable objects
         self._watchers: CSR | None = None
 
     def path(self, state: State, own: tuple[str, ...], goal: Literal, most: int) -> list[Action]:
@@ -145,10 +144,10 @@ class _Template:
         model, names = self._model, dict(zip(own, self._own, strict=True))
         if model is None:
             return []
-        target = model.fluents.get(self._renamed(goal.atom, names), -1)
-        fluents = np.array(sorted(self._fluents(model, state, names)), np.int32)
+        target = model.fluents.get(_renamed(goal.atom, names), -1)
         if target < 0:
             return []
+        fluents = np.array(sorted(self._fluents(model, state, names)), np.int32)
         if self._watchers is None:  # by the predicate that is true of the fewest objects
             counts = np.bincount(model.predicates[fluents], minlength=int(model.predicates.max(initial=0)) + 1)
             self._watchers = watchers_of(model.operators.needs, counts[model.predicates])
@@ -160,24 +159,23 @@ class _Template:
         actions = map(model.action, found.tolist())
         return [Action(action.name, tuple(back.get(name, name) for name in action.objects)) for action in actions]
 
-    def _fluents(self, model: GroundModel, state: State, names: dict[str, str]) -> list[int]:
+    def _fluents(self, model: GroundModel, state: State, names: Mapping[str, str]) -> list[int]:
         """The numbers of a state's fluents without other movable objects."""
         task, known, fluents = self._task, model.fluents, list[int]()
         for number in task.fluents(state):
-            place = self._numbers.get(number)
+            if number not in self._numbers:
+                atom = task.fluent(number)
+                moves = any(name in self._movable for name in atom.objects)
+                self._numbers[number] = None if moves else known.get(atom, -1)
+            place = self._numbers[number]
             if place is None:
                 atom = task.fluent(number)
-                moving = [name for name in atom.objects if name in self._movable]
-                place = known.get(atom, -1) if not moving else -2
-                self._numbers[number] = place
-            if place == -2:
-                atom = task.fluent(number)
-                if all(name not in self._movable or name in names for name in atom.objects):
-                    place = known.get(self._renamed(atom, names), -1)
+                own = all(name not in self._movable or name in names for name in atom.objects)
+                place = known.get(_renamed(atom, names), -1) if own else -1
             if place >= 0:
                 fluents.append(place)
         return fluents
 
-    @staticmethod
-    def _renamed(atom: Atom, names: dict[str, str]) -> Atom:
-        return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
+
+def _renamed(atom: Atom, names: Mapping[str, str]) -> Atom:
+    return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))

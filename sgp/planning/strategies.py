@@ -26,6 +26,11 @@ LEAST_SECONDS = 1.0  # minimum to start LAMA
 LEAST_MEGABYTES = 64  # minimum to start Fast Downward
 
 
+def with_shared_seconds(left: Limit, task: Task) -> Limit:
+    """Return what is left of a limit with `SHARE` of the seconds that reading the task leaves."""
+    return replace(left, seconds=left.seconds and task.seconds + SHARE * max(0.0, left.seconds - task.seconds))
+
+
 @dataclass(frozen=True)
 class OtherPlanner(Fallback):
     """Another planner for problems that are not solved yet, with half of the remaining limit."""
@@ -40,9 +45,7 @@ class OtherPlanner(Fallback):
         if left is None:
             return budget.ended(failed)
         part = replace(
-            left,
-            seconds=left.seconds and failed.task.seconds + SHARE * max(0.0, left.seconds - failed.task.seconds),
-            decisions=left.decisions and max(1, int(SHARE * left.decisions)),
+            with_shared_seconds(left, failed.task), decisions=left.decisions and max(1, int(SHARE * left.decisions))
         )
         rollout = budget.spend(replace(self.planner, keep=planner.keep).solve(failed.task, part))
         return budget.solved(rollout, f"by planner {self.number}") if rollout.solved else budget.ended(failed)
