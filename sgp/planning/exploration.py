@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sgp.compilation import kernel
+from sgp.compilation import compiled, kernel
 from sgp.planning.clock import StopFlag
 from sgp.planning.hash_table import EMPTY, Ints, Mask, Words, find_row, grow, hash_row, insert_keys
 from sgp.planning.operators import (
@@ -69,11 +69,26 @@ def reachable_states(ground: Ground, start: Words, most: int, slots: Ints) -> tu
     return table[:count].copy(), origins[:edges], targets[:edges], goals
 
 
+@compiled
+def _path_of(parents: Ints, actions: Ints, last: int) -> Ints:
+    """Return the actions from state 0 to state `last`; none if it is below 0."""
+    length, node = 0, last
+    while node > 0:
+        length, node = length + 1, parents[node]
+    path, node = np.empty(length, np.int32), last
+    while node > 0:
+        length -= 1
+        path[length], node = actions[node], parents[node]
+    return path
+
+
 @kernel
 def path_to(
-    operators: Operators, watchers: CSR, start: Words, watched: Ints, target: int, most: int, stop: StopFlag
+    operators: Operators, watchers: CSR, start: Words, watched: Ints, targets: Ints, most: int, stop: StopFlag
 ) -> Ints:
-    """Return the actions of a shortest path from a state to one with the fluent `target`; none if there is no path.
+    """Return the actions of a shortest path to a state with the fluents `targets`; none if there is no path.
+
+    The targets are not all true in the first state.
 
     At most `most` states are reached. `watchers` has each action in the list of one of the fluents that it needs, in
     the last list if it needs none; `watched` are the fluents of the state with a list. A state is stored as its
@@ -119,19 +134,120 @@ def path_to(
                 parents[count], actions[count], identities[count] = place, action, identity
                 indptr[count + 1] = indptr[count] + changes
                 changed[indptr[count] : indptr[count + 1]] = change[:changes]
-                if is_in(adds, target):
+                reached = True
+                for target in targets:
+                    if has(start, target) == is_in(change[:changes], target):
+                        reached = False
+                        break
+                if reached:
                     found = count
                 count += 1
         toggle(present, changed[begin:end])
         place += 1
-    length, node = 0, found
-    while node > 0:
-        length, node = length + 1, parents[node]
-    path, node = np.empty(length, np.int32), found
-    while node > 0:
-        length -= 1
-        path[length], node = actions[node], parents[node]
-    return path
+    return _path_of(parents, actions, found)
+
+
+@kernel
+def greedy_path_to(operators: Operators, users: CSR, start: Words, targets: Ints, most: int, stop: StopFlag) -> Ints:
+    """Return the actions of a path to a state with the fluents `targets`, found by greedy best-first search, or none.
+
+    States are expanded by the length of a relaxed plan, the last reached first. About `most` states are reached.
+    `users` has, for each fluent, the actions that need it.
+    """
+    size = 1024
+    while size < 2 * most:
+        size *= 2
+    count, low, found, table = 1, 0, -1, np.zeros((256, len(start)), np.uint64)
+    parents, actions, later = np.full(256, -1, np.int32), np.empty(256, np.int32), np.full(256, -1, np.int32)
+    slots, first = np.full(size, EMPTY, np.int32), np.full(len(operators.needs.indptr) + 1, -1, np.int32)
+    missing, achievers = np.empty(len(operators.needs.indptr) - 1, np.int32), np.empty(64 * len(start), np.int32)
+    options, after, waiting = np.empty(len(missing) + 1, np.int32), start.copy(), np.empty(len(achievers), np.int32)
+    table[0] = start
+    slots[find_row(slots, table, start, hash_row(start))] = 0
+    low = relaxed_plan_length(operators, users, start, targets, missing, achievers, waiting)
+    if low >= 0:
+        first[low] = 0
+    while 0 <= low < len(first) and count <= most and found < 0 and not stop[0]:
+        place = first[low]
+        if place < 0:
+            low += 1
+            continue
+        first[low] = later[place]
+        fluents = true_atoms(table[place])
+        for action in options[: write_applicable(table[place], operators, fluents, fluents[:0], options)]:
+            after[:] = table[place]
+            apply(after, operators, action)
+            slot = find_row(slots, table, after, hash_row(after))
+            if slots[slot] >= 0 or found >= 0 or count > most:
+                continue
+            if count == len(table):
+                table, parents, actions, later = grow(table), grow(parents), grow(actions), grow(later)
+            table[count], parents[count], actions[count], slots[slot] = after, place, action, count
+            length = relaxed_plan_length(operators, users, after, targets, missing, achievers, waiting)
+            if length >= 0:
+                later[count], first[length], low = first[length], count, min(low, length)
+            if length == 0:
+                found = count
+            count += 1
+    return _path_of(parents, actions, found)
+
+
+@compiled
+def relaxed_plan_length(
+    operators: Operators, users: CSR, state: Words, targets: Ints, missing: Ints, achievers: Ints, waiting: Ints
+) -> int:
+    """Return the number of actions of a relaxed plan to some fluents, -1 if there is none.
+
+    Each atom is achieved by the first action of its layer (Hoffmann and Nebel 2001, section 4). `missing` [actions],
+    `achievers` and `waiting` [atoms] are overwritten.
+    """
+    needs, adds, count, done, left = operators.needs, operators.adds, 0, 0, 0
+    given = len(missing)  # in place of an achiever
+    missing[:] = needs.indptr[1:] - needs.indptr[:-1]
+    achievers[:] = -1
+    for atom in true_atoms(state):
+        achievers[atom], waiting[count], count = given, atom, count + 1
+    for target in targets:
+        left += achievers[target] < 0
+    begin, end = operators.watchers.indptr[-2], operators.watchers.indptr[-1]
+    for place in range(begin, end):  # actions that need no fluent
+        count, left = _achieve(adds, operators.watchers.indices[place], targets, achievers, waiting, count, left)
+    while done < count and left > 0:
+        for place in range(users.indptr[waiting[done]], users.indptr[waiting[done] + 1]):
+            action = users.indices[place]
+            missing[action] -= 1
+            if missing[action] == 0:
+                count, left = _achieve(adds, action, targets, achievers, waiting, count, left)
+        done += 1
+    if left > 0:
+        return -1
+    count = length = 0
+    for target in targets:
+        waiting[count], count = target, count + 1
+    while count > 0:
+        count -= 1
+        action = achievers[waiting[count]]
+        achievers[waiting[count]] = given
+        if action == given or missing[action] < 0:
+            continue
+        missing[action], length = -1, length + 1
+        for place in range(needs.indptr[action], needs.indptr[action + 1]):
+            if achievers[needs.indices[place]] != given:
+                waiting[count], count = needs.indices[place], count + 1
+    return length
+
+
+@compiled
+def _achieve(
+    adds: CSR, action: int, targets: Ints, achievers: Ints, waiting: Ints, count: int, left: int
+) -> tuple[int, int]:
+    """Let an action achieve its fluents that have no achiever; return the numbers of waiting fluents and targets."""
+    for place in range(adds.indptr[action], adds.indptr[action + 1]):
+        atom = adds.indices[place]
+        if achievers[atom] < 0:
+            achievers[atom], waiting[count], count = action, atom, count + 1
+            left -= is_in(targets, atom)
+    return count, left
 
 
 @kernel

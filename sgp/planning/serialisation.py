@@ -11,12 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from sgp.planning.clock import LimitReached, check_limits, stop_flag
 from sgp.planning.declarations import Action, Atom, Literal
-from sgp.planning.exploration import path_to
+from sgp.planning.exploration import greedy_path_to, path_to
 from sgp.planning.instantiation import GroundModel
 from sgp.planning.operators import CSR, watchers_of, words_of
 from sgp.planning.pddl_writing import format_problem
@@ -27,6 +28,10 @@ from sgp.planning.strategies import SHARE, forced_steps, with_shared_seconds
 from sgp.planning.task import Successor, Task, missing_goal_atoms
 
 FEWEST_REACHED, MOST_REACHED = 2_000, 128_000  # states of a search for one goal
+# A greedy search takes longer for each state where there are more actions. Of so many actions it may reach as many
+# states as a breadth-first search, of twice as many half of them; with too few it is not tried.
+GREEDY_ACTIONS, FEWEST_GREEDY = 4_000, 500
+FAILED_BEFORE_GREEDY = 20  # goals in a row without a path by breadth-first search, before greedy searches
 MOST_ORDERS = 100  # of goals
 
 
@@ -92,68 +97,111 @@ class _Search:
     def satisfy(self, goals: Sequence[Literal]) -> tuple[list[Successor], State]:
         """Satisfy goals in the given order, within the horizon; return the jumps and the state after them."""
         task, state, path, most = self._task, self._task.init, list[Successor](), FEWEST_REACHED
-        missing, length = set(missing_goal_atoms(task, state)), 0
+        missing, length, last = set(missing_goal_atoms(task, state)), 0, list[Literal]()
+        with_last, greedy, failed = False, False, 0
         while missing:
             before = len(missing)
             for goal in goals:
                 check_limits()
-                if goal not in missing or not (actions := self._path(state, goal, most)):
+                if goal not in missing:
+                    continue
+                moved = [] if with_last and len(missing) == before else [[goal]]  # else already tried
+                moved += [[goal, *last]] if with_last else []
+                for together, greedily in product(moved, (True, False) if greedy else (False,)):
+                    if actions := self._path(state, together, most, greedily):
+                        break
+                else:
+                    failed += 1
+                    greedy = greedy or failed == FAILED_BEFORE_GREEDY
                     continue
                 if length + len(actions) > self._horizon:
                     return path, state
-                after = task.after_all(state, actions)
+                after, greedy, failed = task.after_all(state, actions), greedily, 0
                 left = set(missing_goal_atoms(task, after))
                 if len(left) < len(missing):
-                    state, missing, length = after, left, length + len(actions)
+                    state, missing, length, last = after, left, length + len(actions), [goal]
                     path.append(Successor(tuple(actions), state))
-            if len(missing) == before:
-                if most >= MOST_REACHED:
-                    break
-                most *= 8
+            if len(missing) < before:
+                with_last = False
+            elif not greedy:
+                greedy = True
+            elif last and not with_last:
+                with_last = True
+            elif most < MOST_REACHED:
+                most, with_last, greedy = 8 * most, False, False
+            else:
+                break
         return path, state
 
-    def _path(self, state: State, goal: Literal, most: int) -> list[Action]:
-        """Return the actions of a path to a state with a goal; none if none is found."""
-        own = tuple(dict.fromkeys(name for name in goal.atom.objects if name in self._movable))
-        key = tuple(self._kind[name] for name in own)
+    def _path(self, state: State, goals: Sequence[Literal], most: int, greedy: bool) -> list[Action]:
+        """Return the actions of a path to a state with some goals; none if none is found."""
+        own = tuple(dict.fromkeys(name for goal in goals for name in goal.atom.objects if name in self._movable))
+        kinds = tuple(self._kind[name] for name in own)
+        alike = len(own) == len(goals)  # the objects of one kind stand for each other
+        key = (kinds, alike)
         if key not in self._templates:
-            alike = [name for name in self._movable if len(own) == 1 and self._kind[name] == key[0]] or own
-            self._templates[key] = _Template(self._task, self._movable, own, alike, goal)
-        return self._templates[key].path(state, own, goal, most)
+            names = [
+                {name: one for name in self._movable if self._kind[name] == kind} | {name: name for name in own}
+                for one, kind in zip(own, kinds, strict=True)
+                if alike
+            ]
+            self._templates[key] = _Template(self._task, self._movable, own, names, goals)
+        return self._templates[key].path(state, own, goals, most, greedy)
 
 
 class _Template:
-    """The problem with the movable objects of one goal alone, which stand for those of all goals of equal kinds."""
+    """The problem with the movable objects of some goals alone, which stand for those of all goals of equal kinds.
 
-    def __init__(self, task: Task, movable: set[str], own: tuple[str, ...], alike: Sequence[str], goal: Literal):
+    Each of the `renamings` gives the names of movable objects whose atoms are initially true of these ones, too.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        movable: set[str],
+        own: tuple[str, ...],
+        renamings: Sequence[Mapping[str, str]],
+        goals: Sequence[Literal],
+    ):
         self._task, self._movable, self._own = task, movable, own
-        names = dict.fromkeys(alike, own[0]) if len(own) == 1 else {name: name for name in own}
         init = [
             _renamed(atom, names)
+            for names in renamings or [{name: name for name in own}]
             for atom in task.text.init
             if all(name not in movable or name in names for name in atom.objects)
         ]
         objects = tuple(each for each in task.text.objects if each.name not in movable or each.name in own)
-        text = replace(task.text, objects=objects, init=tuple(dict.fromkeys(init)), goal=(goal,))
+        text = replace(task.text, objects=objects, init=tuple(dict.fromkeys(init)), goal=tuple(goals))
         self._model = Task(replace(task.problem.in_model, problem_pddl=format_problem(text))).model
         self._numbers: dict[int, int | None] = {}  # of the task's fluents, -1 for none; None with movable objects
         self._watchers: CSR | None = None
+        self._users = CSR.of([])
 
-    def path(self, state: State, own: tuple[str, ...], goal: Literal, most: int) -> list[Action]:
-        """Return the actions of a shortest path to a state with the goal, with the goal's objects; or none."""
+    def path(
+        self, state: State, own: tuple[str, ...], goals: Sequence[Literal], most: int, greedy: bool
+    ) -> list[Action]:
+        """Return the actions of a shortest path to a state with the goals, with the goals' objects; or none."""
         model, names = self._model, dict(zip(own, self._own, strict=True))
         if model is None:
             return []
-        target = model.fluents.get(_renamed(goal.atom, names), -1)
-        if target < 0:
+        targets = [model.fluents.get(_renamed(goal.atom, names), -1) for goal in goals]
+        if min(targets) < 0:
             return []
         fluents = np.array(sorted(self._fluents(model, state, names)), np.int32)
+        operators, start = model.operators, words_of(fluents, model.atoms)
+        wanted = np.array(targets, np.int32)
         if self._watchers is None:  # by the predicate that is true of the fewest objects
             counts = np.bincount(model.predicates[fluents], minlength=int(model.predicates.max(initial=0)) + 1)
-            self._watchers = watchers_of(model.operators.needs, counts[model.predicates])
-        watched = fluents[np.diff(self._watchers.indptr)[fluents] > 0]
-        start = words_of(fluents, model.atoms)
-        found = path_to(model.operators, self._watchers, start, watched, target, most, stop_flag())
+            self._watchers = watchers_of(operators.needs, counts[model.predicates])
+            self._users = operators.needs.transposed(model.atoms)
+        if greedy:
+            reached = most * GREEDY_ACTIONS // len(operators.needs.indptr)
+            if reached < FEWEST_GREEDY:
+                return []
+            found = greedy_path_to(operators, self._users, start, wanted, reached, stop_flag())
+        else:
+            watched = fluents[np.diff(self._watchers.indptr)[fluents] > 0]
+            found = path_to(operators, self._watchers, start, watched, wanted, most, stop_flag())
         check_limits()
         back = {theirs: ours for ours, theirs in names.items()}
         actions = map(model.action, found.tolist())
