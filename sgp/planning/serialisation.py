@@ -1,8 +1,8 @@
 """Serialised goals: one goal after the other, while the objects of the other goals keep their places.
 
 Where goals can be satisfied in some order without undoing earlier ones (Korf 1987, "Planning as Search"), each takes a
-small breadth-first search, in which the objects of the other goals, such as the other boxes of Sokoban, are obstacles
-that do not move.
+small search, in which the objects of the other goals, such as the other boxes of Sokoban, are obstacles that do not
+move.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from sgp.planning.strategies import SHARE, forced_steps, with_shared_seconds
 from sgp.planning.task import Successor, Task, missing_goal_atoms
 
 FEWEST_REACHED, MOST_REACHED = 2_000, 128_000  # states of a search for one goal
-# A greedy search takes longer for each state where there are more actions. Of so many actions it may reach as many
-# states as a breadth-first search, of twice as many half of them; with too few it is not tried.
+# A greedy search takes longer for each state where there are more actions. Of up to so many actions it may reach as
+# many states as a breadth-first search, of twice as many half of them; with too few it is not tried.
 GREEDY_ACTIONS, FEWEST_GREEDY = 4_000, 500
 FAILED_BEFORE_GREEDY = 20  # goals in a row without a path by breadth-first search, before greedy searches
 MOST_ORDERS = 100  # of goals
@@ -41,8 +41,9 @@ class SerialisedGoals(Fallback):
 
     In a search for one goal, the movable objects of the other goals keep their places. Objects of static atoms of two
     arguments or more, such as the cells of a map, are not movable, nor are kinds of objects of which some have several
-    goals, such as destinations. A goal without a path is tried again after the others, and with larger searches if no
-    goal has one.
+    goals, such as destinations. Searches are breadth-first. A goal without a path is tried again after the others; if
+    no goal has one, by greedy best-first search, then with the objects of the goal that was satisfied last, such as a
+    shot that a hand of Barman still holds, then with larger searches.
     """
 
     seed: int
@@ -116,10 +117,11 @@ class _Search:
                     continue
                 if length + len(actions) > self._horizon:
                     return path, state
-                after, greedy, failed = task.after_all(state, actions), greedily, 0
+                after = task.after_all(state, actions)
                 left = set(missing_goal_atoms(task, after))
                 if len(left) < len(missing):
                     state, missing, length, last = after, left, length + len(actions), [goal]
+                    greedy, failed = greedily, 0
                     path.append(Successor(tuple(actions), state))
             if len(missing) < before:
                 with_last = False
@@ -195,7 +197,7 @@ class _Template:
             self._watchers = watchers_of(operators.needs, counts[model.predicates])
             self._users = operators.needs.transposed(model.atoms)
         if greedy:
-            reached = most * GREEDY_ACTIONS // len(operators.needs.indptr)
+            reached = most * GREEDY_ACTIONS // max(len(operators.needs.indptr), GREEDY_ACTIONS)
             if reached < FEWEST_GREEDY:
                 return []
             found = greedy_path_to(operators, self._users, start, wanted, reached, stop_flag())

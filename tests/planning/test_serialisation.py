@@ -153,6 +153,14 @@ def test_what_cannot_be_serialised_is_left_unsolved():
     assert (rollout.outcome, rollout.steps) == (Outcome.STUCK, ())
 
 
+def test_a_search_for_goals_that_exclude_each_other_ends():
+    domain = get_domain("ferry")
+    text = domain.generate(np.random.default_rng(1), cars=1, locations=3)
+    before, _ = text.split("(:goal")
+    problem = Problem("torn", domain.pddl, f"{before}(:goal (and (at c1 l1) (at c1 l3))))")
+    assert SerialisedGoals(0).search(Task(problem), Limit()).outcome is Outcome.STUCK
+
+
 @pytest.mark.parametrize(
     ("domain", "arguments"),
     [
