@@ -60,7 +60,7 @@ from sgp.planning.planner import Limit
 from sgp.planning.policy import Successors
 from sgp.planning.redundant_actions import without_redundant_actions
 from sgp.planning.task import Task, Trajectory
-from sgp.policies.decoding import DEFAULT, PORTFOLIO, SEARCH
+from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales
 from sgp.reports.table import Table
@@ -77,7 +77,7 @@ _SELECTION = {
     "second": "complement",
     "rounds": "geometric",
     "split": "as a size",
-    "plans": "searched",
+    "plans": "reduced",
     "lengths": "reduced",
     "problems": "grown",
 }
@@ -393,10 +393,10 @@ class _Trial:
                 *(self.data.domain, self.largest, len(self.given), self.data.suite),
             )
 
-    def planner(self, run: Run, decoding: str = DEFAULT) -> EvaluatedPlanner:
-        """The planner of a run, by default with the decoding that validation uses."""
-        identity = decoded_identity(self.method, run.planner_sha256, run.training, decoding)
-        return EvaluatedPlanner(str(run.folder), identity, load_planner, decoding)
+    def planner(self, run: Run) -> EvaluatedPlanner:
+        """The planner of a run with the decoding that validation uses."""
+        identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
+        return EvaluatedPlanner(str(run.folder), identity, load_planner)
 
     def rounds(
         self, folder: Path, done: Sequence[Validated], sweep: int
@@ -422,8 +422,7 @@ class _Trial:
     def own_plans(self, run: Run, number: int) -> list[Trajectory]:
         """The plans that a run finds for the problems of a round (from 1), without redundant actions.
 
-        Each has the limit of a validation problem. Decoding `search`, if the method has it, finds plans where the run's
-        own decoding fails.
+        Each has the limit of a validation problem.
 
         The first round has the training problems without an expert plan. The sizes of the generated ones are
         geometrically spaced, up to the next multiple of the largest training problem's that validation uses. Problems
@@ -442,8 +441,7 @@ class _Trial:
         new = {problem.sha256: problem for problem in problems}
         if not new:
             return []
-        decoding = SEARCH if SEARCH in self.method.decodings else DEFAULT
-        work = self.planner(run, decoding).batch(tuple(new.values()), self.rules.limit(self.bound))
+        work = self.planner(run).batch(tuple(new.values()), self.rules.limit(self.bound))
         (attempts,) = run_all([work], load_planner, self.jobs, f"round {number}, {domain}")
         return [Trajectory.of(*reduced_plan(attempt, new[attempt.sha256])) for attempt in attempts if attempt.plan]
 

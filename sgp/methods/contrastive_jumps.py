@@ -38,7 +38,7 @@ from sgp.planning.lookahead import CandidateSet, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.task import Task
-from sgp.policies.decoding import DEFAULT, MIN_NOVEL, PORTFOLIO, SEARCH, JumpDecoding
+from sgp.policies.decoding import DEFAULT, MIN_NOVEL, PORTFOLIO, JumpDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, RankingProblem, contributions, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
@@ -125,7 +125,7 @@ class ContrastiveJumps(MethodBase):
         "restarts": _RESTARTS,
         PORTFOLIO: replace(_RESTARTS, portfolio=True),
         "best-first": _BEST_FIRST,
-        SEARCH: replace(_BEST_FIRST, search=True),
+        "search": replace(_BEST_FIRST, search=True),
     }
     ablations: Sequence[Settings] = method_settings(key)["ablations"]
     choices: Mapping[str, Sequence[str]] = method_settings(key)["choices"]

@@ -151,41 +151,42 @@ def path_to(
 def greedy_path_to(operators: Operators, users: CSR, start: Words, targets: Ints, most: int, stop: StopFlag) -> Ints:
     """Return the actions of a path to a state with the fluents `targets`, found by greedy best-first search, or none.
 
-    States are expanded by the length of a relaxed plan, the last reached first. About `most` states are reached.
-    `users` has, for each fluent, the actions that need it.
+    States are expanded by the length of a relaxed plan, of equal ones the state reached last. About `most` states are
+    reached. `users` has, for each fluent, the actions that need it.
     """
     size = 1024
     while size < 2 * most:
         size *= 2
-    count, low, found, table = 1, 0, -1, np.zeros((256, len(start)), np.uint64)
-    parents, actions, later = np.full(256, -1, np.int32), np.empty(256, np.int32), np.full(256, -1, np.int32)
-    slots, first = np.full(size, EMPTY, np.int32), np.full(len(operators.needs.indptr) + 1, -1, np.int32)
+    count, found, table = 1, -1, np.zeros((256, len(start)), np.uint64)
+    parents, actions, slots = np.full(256, -1, np.int32), np.empty(256, np.int32), np.full(size, EMPTY, np.int32)
+    # The state reached last whose relaxed plan has so many actions, and for each state the one before it.
+    newest, before = np.full(len(operators.needs.indptr) + 1, -1, np.int32), np.full(256, -1, np.int32)
     missing, achievers = np.empty(len(operators.needs.indptr) - 1, np.int32), np.empty(64 * len(start), np.int32)
     options, after, waiting = np.empty(len(missing) + 1, np.int32), start.copy(), np.empty(len(achievers), np.int32)
     table[0] = start
     slots[find_row(slots, table, start, hash_row(start))] = 0
     low = relaxed_plan_length(operators, users, start, targets, missing, achievers, waiting)
     if low >= 0:
-        first[low] = 0
-    while 0 <= low < len(first) and count <= most and found < 0 and not stop[0]:
-        place = first[low]
+        newest[low] = 0
+    while 0 <= low < len(newest) and count <= most and found < 0 and not stop[0]:
+        place = newest[low]
         if place < 0:
             low += 1
             continue
-        first[low] = later[place]
+        newest[low] = before[place]
         fluents = true_atoms(table[place])
         for action in options[: write_applicable(table[place], operators, fluents, fluents[:0], options)]:
             after[:] = table[place]
             apply(after, operators, action)
             slot = find_row(slots, table, after, hash_row(after))
-            if slots[slot] >= 0 or found >= 0 or count > most:
+            if slots[slot] >= 0 or found >= 0 or count > most or stop[0]:
                 continue
             if count == len(table):
-                table, parents, actions, later = grow(table), grow(parents), grow(actions), grow(later)
+                table, parents, actions, before = grow(table), grow(parents), grow(actions), grow(before)
             table[count], parents[count], actions[count], slots[slot] = after, place, action, count
             length = relaxed_plan_length(operators, users, after, targets, missing, achievers, waiting)
             if length >= 0:
-                later[count], first[length], low = first[length], count, min(low, length)
+                before[count], newest[length], low = newest[length], count, min(low, length)
             if length == 0:
                 found = count
             count += 1
@@ -198,8 +199,8 @@ def relaxed_plan_length(
 ) -> int:
     """Return the number of actions of a relaxed plan to some fluents, -1 if there is none.
 
-    Each atom is achieved by the first action of its layer (Hoffmann and Nebel 2001, section 4). `missing` [actions],
-    `achievers` and `waiting` [atoms] are overwritten.
+    Each atom is achieved by the first action that adds it, in breadth-first order (Hoffmann and Nebel 2001, section 4).
+    `missing` [actions], `achievers` and `waiting` [atoms] are overwritten.
     """
     needs, adds, count, done, left = operators.needs, operators.adds, 0, 0, 0
     given = len(missing)  # in place of an achiever
@@ -221,19 +222,11 @@ def relaxed_plan_length(
         done += 1
     if left > 0:
         return -1
-    count = length = 0
-    for target in targets:
-        waiting[count], count = target, count + 1
+    count, length = _demand(targets, achievers, missing, waiting, 0), 0
     while count > 0:
-        count -= 1
-        action = achievers[waiting[count]]
-        achievers[waiting[count]] = given
-        if action == given or missing[action] < 0:
-            continue
-        missing[action], length = -1, length + 1
-        for place in range(needs.indptr[action], needs.indptr[action + 1]):
-            if achievers[needs.indices[place]] != given:
-                waiting[count], count = needs.indices[place], count + 1
+        action, length = waiting[count - 1], length + 1
+        demanded = needs.indices[needs.indptr[action] : needs.indptr[action + 1]]
+        count = _demand(demanded, achievers, missing, waiting, count - 1)
     return length
 
 
@@ -248,6 +241,19 @@ def _achieve(
             achievers[atom], waiting[count], count = action, atom, count + 1
             left -= is_in(targets, atom)
     return count, left
+
+
+@compiled
+def _demand(atoms: Ints, achievers: Ints, missing: Ints, waiting: Ints, count: int) -> int:
+    """Append the achievers of atoms that are not yet in the relaxed plan; return the number of waiting actions.
+
+    Every action of the plan is the achiever of another atom, so there are at most as many as atoms.
+    """
+    for atom in atoms:
+        action = achievers[atom]
+        if action < len(missing) and missing[action] == 0:
+            missing[action], waiting[count], count = -1, action, count + 1
+    return count
 
 
 @kernel

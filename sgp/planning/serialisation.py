@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
+from sgp.errors import PlanError
 from sgp.planning.clock import LimitReached, check_limits, stop_flag
 from sgp.planning.declarations import Action, Atom, Literal
 from sgp.planning.exploration import greedy_path_to, path_to
@@ -28,10 +30,10 @@ from sgp.planning.strategies import SHARE, forced_steps, with_shared_seconds
 from sgp.planning.task import Successor, Task, missing_goal_atoms
 
 FEWEST_REACHED, MOST_REACHED = 2_000, 128_000  # states of a search for one goal
-# A greedy search takes longer for each state where there are more actions. Of up to so many actions it may reach as
-# many states as a breadth-first search, of twice as many half of them; with too few it is not tried.
+# With up to so many actions, a greedy search may reach as many states as a breadth-first one, with k times as many
+# actions a k-th of them. It is left out if these are too few.
 GREEDY_ACTIONS, FEWEST_GREEDY = 4_000, 500
-FAILED_BEFORE_GREEDY = 20  # goals in a row without a path by breadth-first search, before greedy searches
+FAILED_BEFORE_GREEDY = 20  # goals in a row without a path, before greedy searches are tried first
 MOST_ORDERS = 100  # of goals
 
 
@@ -41,9 +43,9 @@ class SerialisedGoals(Fallback):
 
     In a search for one goal, the movable objects of the other goals keep their places. Objects of static atoms of two
     arguments or more, such as the cells of a map, are not movable, nor are kinds of objects of which some have several
-    goals, such as destinations. Searches are breadth-first. A goal without a path is tried again after the others; if
-    no goal has one, by greedy best-first search, then with the objects of the goal that was satisfied last, such as a
-    shot that a hand of Barman still holds, then with larger searches.
+    goals, such as destinations. Searches are breadth-first. If no goal has a path, or many in a row have none, they
+    are greedy best-first; then the objects of the goal that was satisfied last may also move, such as a shot that a
+    hand of Barman still holds; then searches become larger.
     """
 
     seed: int
@@ -79,8 +81,17 @@ class SerialisedGoals(Fallback):
         return Rollout(task, steps, outcome, seconds)
 
 
+class _Found(NamedTuple):
+    """A path, the state after it, the goals missing there, and whether the search was greedy."""
+
+    actions: list[Action]
+    state: State
+    missing: set[Literal]
+    greedy: bool
+
+
 class _Search:
-    """The searches for single goals of a task."""
+    """The searches for goals of a task, one by one or with the one satisfied last."""
 
     def __init__(self, task: Task, limit: Limit):
         self._task, self._horizon = task, limit.horizon(task.size)
@@ -97,58 +108,67 @@ class _Search:
 
     def satisfy(self, goals: Sequence[Literal]) -> tuple[list[Successor], State]:
         """Satisfy goals in the given order, within the horizon; return the jumps and the state after them."""
-        task, state, path, most = self._task, self._task.init, list[Successor](), FEWEST_REACHED
-        missing, length, last = set(missing_goal_atoms(task, state)), 0, list[Literal]()
-        with_last, greedy, failed = False, False, 0
+        task, state, path, length = self._task, self._task.init, list[Successor](), 0
+        missing, last = set(missing_goal_atoms(task, state)), list[Literal]()
+        most, greedy, with_last, failed = FEWEST_REACHED, False, False, 0
         while missing:
-            before = len(missing)
+            before, was_greedy = len(missing), greedy
             for goal in goals:
                 check_limits()
                 if goal not in missing:
                     continue
-                moved = [] if with_last and len(missing) == before else [[goal]]  # else already tried
-                moved += [[goal, *last]] if with_last else []
-                for together, greedily in product(moved, (True, False) if greedy else (False,)):
-                    if actions := self._path(state, together, most, greedily):
-                        break
-                else:
+                same, kinds = len(missing) == before, (True, False) if greedy else (False,)
+                # What failed in the pass before is not tried again in the same state.
+                tries = (
+                    product([[goal]], kinds[:1] if same and was_greedy else kinds) if not (same and with_last) else ()
+                )
+                found = self._first(state, missing, [*tries, *product([[goal, *last]] * with_last, kinds)], most)
+                if found is None or length + len(found.actions) > self._horizon:
                     failed += 1
-                    greedy = greedy or failed == FAILED_BEFORE_GREEDY
+                    greedy = greedy or failed >= FAILED_BEFORE_GREEDY
                     continue
-                if length + len(actions) > self._horizon:
-                    return path, state
-                after = task.after_all(state, actions)
-                left = set(missing_goal_atoms(task, after))
-                if len(left) < len(missing):
-                    state, missing, length, last = after, left, length + len(actions), [goal]
-                    greedy, failed = greedily, 0
-                    path.append(Successor(tuple(actions), state))
+                state, missing, greedy, failed, last = found.state, found.missing, found.greedy, 0, [goal]
+                length += len(found.actions)
+                path.append(Successor(tuple(found.actions), state))
             if len(missing) < before:
                 with_last = False
-            elif not greedy:
+            elif not was_greedy:
                 greedy = True
             elif last and not with_last:
                 with_last = True
             elif most < MOST_REACHED:
-                most, with_last, greedy = 8 * most, False, False
+                most, greedy, with_last, failed = 8 * most, False, False, 0
             else:
                 break
         return path, state
+
+    def _first(
+        self, state: State, missing: set[Literal], tries: Sequence[tuple[list[Literal], bool]], most: int
+    ) -> _Found | None:
+        """Return the first path that leaves fewer goals missing, among searches for goals, each greedy or not."""
+        for goals, greedy in tries:
+            if not (actions := self._path(state, goals, most, greedy)):
+                continue
+            try:
+                after = self._task.after_all(state, actions)
+            except PlanError:  # with fewer objects, an action can have fewer conditions
+                continue
+            left = set(missing_goal_atoms(self._task, after))
+            if len(left) < len(missing):
+                return _Found(actions, after, left, greedy)
+        return None
 
     def _path(self, state: State, goals: Sequence[Literal], most: int, greedy: bool) -> list[Action]:
         """Return the actions of a path to a state with some goals; none if none is found."""
         own = tuple(dict.fromkeys(name for goal in goals for name in goal.atom.objects if name in self._movable))
         kinds = tuple(self._kind[name] for name in own)
-        alike = len(own) == len(goals)  # the objects of one kind stand for each other
-        key = (kinds, alike)
-        if key not in self._templates:
-            names = [
+        if kinds not in self._templates:
+            renamings = [
                 {name: one for name in self._movable if self._kind[name] == kind} | {name: name for name in own}
                 for one, kind in zip(own, kinds, strict=True)
-                if alike
             ]
-            self._templates[key] = _Template(self._task, self._movable, own, names, goals)
-        return self._templates[key].path(state, own, goals, most, greedy)
+            self._templates[kinds] = _Template(self._task, self._movable, own, renamings or [{}], goals)
+        return self._templates[kinds].path(state, own, goals, most, greedy)
 
 
 class _Template:
@@ -168,7 +188,7 @@ class _Template:
         self._task, self._movable, self._own = task, movable, own
         init = [
             _renamed(atom, names)
-            for names in renamings or [{name: name for name in own}]
+            for names in renamings
             for atom in task.text.init
             if all(name not in movable or name in names for name in atom.objects)
         ]
@@ -182,7 +202,7 @@ class _Template:
     def path(
         self, state: State, own: tuple[str, ...], goals: Sequence[Literal], most: int, greedy: bool
     ) -> list[Action]:
-        """Return the actions of a shortest path to a state with the goals, with the goals' objects; or none."""
+        """Return the actions of a path to a state with the goals, a shortest one unless `greedy`; or none."""
         model, names = self._model, dict(zip(own, self._own, strict=True))
         if model is None:
             return []

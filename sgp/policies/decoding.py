@@ -17,7 +17,6 @@ from sgp.planning.serialisation import SerialisedGoals
 from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 
 PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
-SEARCH = "search"  # for methods that search where their planner fails
 TRAINED: Literal["trained"] = "trained"
 MIN_NOVEL = 16  # the default of contrastive jumps
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sgp.domains import get_domain
 from sgp.errors import PddlError
 from sgp.planning.clock import stop_flag
 from sgp.planning.exploration import greedy_path_to, path_to, relaxed_plan_length
-from sgp.planning.operators import watchers_of, words_of
+from sgp.planning.operators import CSR, Operators, watchers_of, words_of
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.policy import one_step
@@ -145,6 +146,29 @@ def test_relaxed_plans_have_as_many_actions_as_counted_by_hand():
         targets = np.array([model.fluents[goal] for goal in task.goal_atoms[:count]], np.int32)
         room = missing, achievers, np.empty_like(achievers)
         assert relaxed_plan_length(operators, users, start, targets, *room) == 1 + 2 * count
+
+
+def test_a_relaxed_plan_may_need_the_same_atoms_many_times():
+    """Each of 20 actions needs the one before and the same five atoms, each of which takes an action."""
+    steps, shared = range(20), range(21, 26)  # action i achieves atom i + 1; the shared atoms need atom 26
+    needs = CSR.of([*([step, *shared] for step in steps), *([26] for _ in shared)])
+    adds, none = CSR.of([*([step + 1] for step in steps), *([atom] for atom in shared)]), CSR.of([[]] * 25)
+    operators, start = Operators.of(needs, none, adds, none, 27), words_of(np.array([0, 26], np.int32), 27)
+    room = np.empty(25, np.int32), np.empty(64, np.int32), np.empty(64, np.int32)
+    target = np.array([20], np.int32)
+    assert relaxed_plan_length(operators, needs.transposed(27), start, target, *room) == 25
+    found = greedy_path_to(operators, needs.transposed(27), start, target, 1000, stop_flag())
+    assert len(found) == 25
+
+
+def test_a_path_that_does_not_apply_with_all_objects_is_left_out():
+    folder = Path(__file__).parent / "adl" / "briefcase"
+    text = (folder / "p1.pddl").read_text()
+    text = text.replace("(and (at b work) (at d home) (case-at work))", "(and (at b work) (at d work))")
+    problem = Problem("two", (folder / "domain.pddl").read_text(), text)
+    rollout = SerialisedGoals(0).search(Task(problem), Limit(seconds=60))
+    assert rollout.solved
+    assert sgp.validate(problem, rollout.plan).valid
 
 
 def test_what_cannot_be_serialised_is_left_unsolved():
