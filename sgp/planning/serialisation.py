@@ -197,7 +197,7 @@ class _Template:
         self._model = Task(replace(task.problem.in_model, problem_pddl=format_problem(text))).model
         self._numbers: dict[int, int | None] = {}  # of the task's fluents, -1 for none; None with movable objects
         self._watchers: CSR | None = None
-        self._users = CSR.of([])
+        self._users: CSR | None = None
 
     def path(
         self, state: State, own: tuple[str, ...], goals: Sequence[Literal], most: int, greedy: bool
@@ -206,24 +206,22 @@ class _Template:
         model, names = self._model, dict(zip(own, self._own, strict=True))
         if model is None:
             return []
-        targets = [model.fluents.get(_renamed(goal.atom, names), -1) for goal in goals]
-        if min(targets) < 0:
+        operators = model.operators
+        targets = np.array([model.fluents.get(_renamed(goal.atom, names), -1) for goal in goals], np.int32)
+        reached = most * GREEDY_ACTIONS // max(len(operators.needs.indptr), GREEDY_ACTIONS)
+        if targets.min() < 0 or (greedy and reached < FEWEST_GREEDY):
             return []
         fluents = np.array(sorted(self._fluents(model, state, names)), np.int32)
-        operators, start = model.operators, words_of(fluents, model.atoms)
-        wanted = np.array(targets, np.int32)
-        if self._watchers is None:  # by the predicate that is true of the fewest objects
-            counts = np.bincount(model.predicates[fluents], minlength=int(model.predicates.max(initial=0)) + 1)
-            self._watchers = watchers_of(operators.needs, counts[model.predicates])
-            self._users = operators.needs.transposed(model.atoms)
+        start = words_of(fluents, model.atoms)
         if greedy:
-            reached = most * GREEDY_ACTIONS // max(len(operators.needs.indptr), GREEDY_ACTIONS)
-            if reached < FEWEST_GREEDY:
-                return []
-            found = greedy_path_to(operators, self._users, start, wanted, reached, stop_flag())
+            users = self._users = self._users or operators.needs.transposed(model.atoms)
+            found = greedy_path_to(operators, users, start, targets, reached, stop_flag())
         else:
+            if self._watchers is None:  # by the predicate that is true of the fewest objects
+                counts = np.bincount(model.predicates[fluents], minlength=int(model.predicates.max(initial=0)) + 1)
+                self._watchers = watchers_of(operators.needs, counts[model.predicates])
             watched = fluents[np.diff(self._watchers.indptr)[fluents] > 0]
-            found = path_to(operators, self._watchers, start, watched, wanted, most, stop_flag())
+            found = path_to(operators, self._watchers, start, watched, targets, most, stop_flag())
         check_limits()
         back = {theirs: ours for ours, theirs in names.items()}
         actions = map(model.action, found.tolist())
